@@ -1,0 +1,124 @@
+"""Errors with their facts as fields: what, where, expected, got, fix.
+
+One base class; the command line turns it into its text and exit status 2, and anything else is a
+bug that shows its traceback.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+FIELDS = ("where", "expected", "got", "fix")
+SHOWN_NAMES = 60
+
+
+class SymacctError(Exception):
+    """The input is wrong; the text says what, where, what was expected, what came, and how to mend it.
+
+    >>> print(SymacctError("axis D has two sizes", expected="D", got="F", fix="swap the axes of w"))
+    axis D has two sizes
+      expected  D
+      got       F
+      fix       swap the axes of w
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: str | None = None,
+        expected: str | None = None,
+        got: str | None = None,
+        fix: str | None = None,
+    ) -> None:
+        """Keep the facts; the text is made only when it is asked for."""
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.expected = expected
+        self.got = got
+        self.fix = fix
+
+    def __str__(self) -> str:
+        """Lay the facts out, one a line, leaving out those that are absent."""
+        lines = [self.what]
+        for field in FIELDS:
+            value = getattr(self, field)
+            if value is not None:
+                lines.append(f"  {field:<9} {value}")
+        return "\n".join(lines)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle with every field."""
+        return (_rebuild, (type(self), {name: getattr(self, name) for name in ("what", *FIELDS)}))
+
+    def at(self, where: str) -> SymacctError:
+        """Return this error with its place filled in, if none was known yet."""
+        if self.where is None:
+            self.where = where
+        return self
+
+
+def _rebuild(kind: type[SymacctError], fields: dict[str, str]) -> SymacctError:
+    what = fields.pop("what")
+    return kind(what, **fields)
+
+
+class GraphError(SymacctError):
+    """The graph is not well formed: names, axes, order, repeats."""
+
+
+class SizeError(SymacctError):
+    """Two sizes that must agree do not, or a size is not an integer of at least 1."""
+
+
+class UnitError(SymacctError):
+    """Two units that must agree do not, or a unit is unknown."""
+
+
+class FormulaError(SymacctError):
+    """A formula cannot be read."""
+
+
+class UnknownNameError(SymacctError):
+    """A name is not among the known ones; the nearest is named."""
+
+
+class ReadError(SymacctError):
+    """A file (graph, model, configuration) cannot be read."""
+
+
+class RuleError(SymacctError):
+    """There is no rule for this; a missing rule is never a zero."""
+
+
+class UsageError(SymacctError):
+    """The command line or a call is not as it should be."""
+
+
+def unknown(kind: str, name: str, known: Iterable[str], *, where: str | None = None) -> UnknownNameError:
+    """Return the error for a name that is not known: the valid names sorted, the nearest one named.
+
+    >>> print(unknown("graph", "mlpp", ["mlp", "gpt"]))
+    unknown graph 'mlpp'
+      expected  one of: gpt, mlp
+      got       mlpp
+      fix       did you mean 'mlp'?
+    """
+    names = sorted(known)
+    near = get_close_matches(name, names, n=1, cutoff=0.5)
+    if not near:
+        folded = {known_name.lower(): known_name for known_name in names}
+        near = [folded[name.lower()]] if name.lower() in folded else []
+    shown = ", ".join(names[:SHOWN_NAMES]) + (", ..." if len(names) > SHOWN_NAMES else "")
+    return UnknownNameError(
+        f"unknown {kind} {name!r}",
+        where=where,
+        expected=f"one of: {shown}" if names else f"no {kind} is known here",
+        got=name,
+        fix=f"did you mean {near[0]!r}?" if near else None,
+    )
