@@ -1,0 +1,227 @@
+"""What every op must say about itself.
+
+An op is one frozen dataclass that holds, in one place, its shape rule, its counts of primitives, the
+elements it touches, its derivative, how an array module runs it and its LaTeX. The methods are
+abstract, so a missing rule cannot be a zero.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from sympy import Basic
+
+from symacct.algebra.evaluate import substitute
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from sympy import Expr
+
+    from symacct.tensor import Tensor
+
+    Size = Callable[[Expr | int], int]
+
+PRIMITIVES = (
+    "fma", "chain", "add", "sub", "mul", "div", "neg", "abs", "square", "compare", "max", "where",
+    "exp", "log", "sqrt", "rsqrt", "tanh", "erf", "sigmoid", "sign",
+    "cast", "gather", "mask", "scatter_add",
+)  # fmt: skip
+"""Every primitive an op may count; the convention prices each.
+
+``fma`` is one multiply and one add. ``chain`` counts accumulation chains: a sum of n terms is n
+``add`` (or ``fma``) and one ``chain``, and a strict account takes one addition off per chain.
+Counts may also name a function of the elementwise table (``relu``, ``gelu``, ``silu_grad``): its parts
+stand in the table, so that a convention can price it as a whole.
+"""
+
+
+class Emit(Protocol):
+    """How a vjp emits new nodes: it sees tensors by name and gets the names of the results back."""
+
+    def __call__(self, op: Op, *ins: str, to: int | None = None) -> tuple[str, ...]:
+        """Add a node and return the names of its outputs; ``to`` is the input slot this gradient is for."""
+        ...
+
+    def tensor(self, name: str) -> Tensor:
+        """Return the tensor of that name."""
+        ...
+
+
+class NodeLike(Protocol):
+    """The node a vjp is asked for: the names of its inputs and outputs."""
+
+    @property
+    def ins(self) -> tuple[str, ...]:
+        """Names of the inputs."""
+        ...
+
+    @property
+    def outs(self) -> tuple[str, ...]:
+        """Names of the outputs: the value first, then the auxiliary ones."""
+        ...
+
+
+class Arrays(Protocol):
+    """The array module that ops run on: torch, or plain numbers that count their own operations.
+
+    Arrays also support ``+ - * / -x`` and comparison with arrays and Python numbers, with numpy's
+    broadcasting by position (ops align axes first, with ``permute`` and ``reshape``).
+    """
+
+    def einsum(self, equation: str, *arrays: Any) -> Any: ...  # letters, e.g. "ab,bc->ac"
+    def exp(self, a: Any) -> Any: ...
+    def log(self, a: Any) -> Any: ...
+    def sqrt(self, a: Any) -> Any: ...
+    def rsqrt(self, a: Any) -> Any: ...
+    def tanh(self, a: Any) -> Any: ...
+    def erf(self, a: Any) -> Any: ...
+    def sigmoid(self, a: Any) -> Any: ...
+    def abs(self, a: Any) -> Any: ...
+    def sign(self, a: Any) -> Any: ...
+    def square(self, a: Any) -> Any: ...
+    def maximum(self, a: Any, b: Any) -> Any: ...
+    def where(self, condition: Any, a: Any, b: Any) -> Any: ...
+    def sum(self, a: Any, axes: Sequence[int]) -> Any: ...  # the axes are dropped
+    def max(self, a: Any, axes: Sequence[int]) -> Any: ...
+    def argmax(self, a: Any, axes: Sequence[int]) -> Any: ...  # flat index over the axes, in order
+    def topk(self, a: Any, k: int, axis: int) -> tuple[Any, Any]: ...  # values, indices
+    def permute(self, a: Any, order: Sequence[int]) -> Any: ...
+    def reshape(self, a: Any, shape: Sequence[int]) -> Any: ...
+    def expand(self, a: Any, shape: Sequence[int]) -> Any: ...  # size-1 axes are repeated
+    def concatenate(self, arrays: Sequence[Any], axis: int) -> Any: ...
+    def slice(self, a: Any, axis: int, start: int, stop: int) -> Any: ...
+    def pad(self, a: Any, axis: int, before: int, after: int) -> Any: ...  # with zeros
+    def take(self, table: Any, ids: Any) -> Any: ...  # rows of axis 0
+    def take_along(self, a: Any, ids: Any, axis: int) -> Any: ...
+    def scatter_add(self, rows: Any, ids: Any, count: int) -> Any: ...  # [.., *rest] -> [count, *rest]
+    def one_hot(self, ids: Any, count: int) -> Any: ...  # a boolean array with a last axis added
+    def arange(self, count: int) -> Any: ...
+    def full(self, shape: Sequence[int], value: float) -> Any: ...
+    def bernoulli(self, shape: Sequence[int], keep: float) -> Any: ...  # boolean
+    def cast(self, a: Any, dtype: str) -> Any: ...
+    def shape(self, a: Any) -> tuple[int, ...]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A small typed use of an op, run by every registry-wide test.
+
+    ``ins`` have integer dims; ``wanted`` are the input slots whose gradient is tested.
+    """
+
+    op: Op
+    ins: tuple[Tensor, ...]
+    wanted: frozenset[int]
+
+
+class Op(ABC):
+    """One operation. Output 0 is the value; further outputs are auxiliary and get no cotangent."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def kind(self) -> str:
+        """What the ledger groups by: contraction, elementwise, reduction, softmax, norm, view, lookup, ..."""
+
+    @abstractmethod
+    def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
+        """Return the outputs' axes, dims, dtypes and masks (unnamed tensors), or raise SizeError."""
+
+    @abstractmethod
+    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:
+        """Return counts of primitives (or of elementwise functions, whose parts are listed), never FLOPs."""
+
+    @abstractmethod
+    def vjp(self, emit: Emit, node: NodeLike, g: str, wanted: frozenset[int]) -> dict[int, str]:
+        """Emit nodes that turn the cotangent ``g`` of output 0 into those of the wanted inputs."""
+
+    @abstractmethod
+    def run(
+        self, xp: Arrays, arrays: Sequence[Any], ins: Sequence[Tensor], outs: Sequence[Tensor], size: Size
+    ) -> tuple[Any, ...]:
+        """Compute the outputs from primitives; ``size`` turns a symbolic size into an integer."""
+
+    @abstractmethod
+    def latex(self, *inputs: str) -> str:
+        """Return the op applied to the inputs as LaTeX."""
+
+    @classmethod
+    @abstractmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return small typed uses that every registry-wide test runs."""
+
+    @property
+    def alias(self) -> bool:
+        """Whether output 0 is a view of input 0: no bytes move and the storage is shared."""
+        return False
+
+    def recomputed(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
+        """Return counts that repeat forward work inside this op (part of hardware, not of model FLOPs)."""
+        return {}
+
+    def contracted(self) -> frozenset[str]:
+        """Return the primitives that belong to ``.matmul`` totals: all of them for a contraction."""
+        return frozenset(PRIMITIVES) if self.kind == "contraction" else frozenset()
+
+    def reads(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> tuple[Expr, ...]:  # noqa: ARG002
+        """Return the elements touched of each input; all of them unless an op says otherwise."""
+        return tuple(t.numel for t in ins)
+
+    def writes(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> tuple[Expr, ...]:  # noqa: ARG002
+        """Return the elements written of each output; all of them unless an op says otherwise."""
+        return tuple(t.numel for t in outs)
+
+    def issues(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> tuple[Expr, ...]:
+        """Return the element reads of each input slot when nothing is reused: once for each point of the op."""
+        return self.reads(ins, outs)
+
+    def native(
+        self,
+        torch: Any,  # noqa: ARG002
+        xp: Arrays,
+        arrays: Sequence[Any],
+        ins: Sequence[Tensor],
+        outs: Sequence[Tensor],
+        size: Size,
+    ) -> tuple[Any, ...]:
+        """Run as a user of torch would write it (one framework call where there is one)."""
+        return self.run(xp, arrays, ins, outs, size)
+
+    def torch_keeps(self, ins: Sequence[Tensor], outs: Sequence[Tensor], wanted: frozenset[int]) -> Kept | None:  # noqa: ARG002
+        """Return what eager torch keeps for backward where that differs from what backward reads, else None."""
+        return None
+
+    def substitute(self, sizes: Mapping[str, Expr]) -> Op:
+        """Return the op with every symbolic field replaced by name."""
+        changed = {}
+        for field in fields(self):  # type: ignore[arg-type]
+            old = getattr(self, field.name)
+            new = _substituted(old, sizes)
+            if new is not old:
+                changed[field.name] = new
+        return replace(self, **changed) if changed else self  # type: ignore[type-var]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What eager torch keeps of one node: slots of inputs, slots of outputs, and extra bytes with a reason."""
+
+    ins: frozenset[int] = frozenset()
+    outs: frozenset[int] = frozenset()
+    extra: tuple[tuple[str, Expr], ...] = ()
+    """Pairs (reason, bytes) for copies that torch makes and the graph has no tensor for."""
+
+
+def _substituted(value: Any, sizes: Mapping[str, Expr]) -> Any:
+    if isinstance(value, Basic):
+        return substitute(value, sizes)
+    if hasattr(value, "substitute"):
+        return value.substitute(sizes)
+    if isinstance(value, tuple):
+        new = tuple(_substituted(item, sizes) for item in value)
+        return value if all(a is b for a, b in zip(new, value, strict=True)) else new
+    return value
