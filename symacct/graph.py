@@ -1,0 +1,246 @@
+"""The graph: a flat table of tensors and a tuple of nodes, some of which are repeats.
+
+A graph is a value. Names inside a repeat's body are this iteration's, names outside are closed over;
+a body needs no link lists.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from sympy import Integer
+
+from symacct.algebra.evaluate import substitute
+from symacct.algebra.normal import normal
+from symacct.algebra.symbols import as_expr
+from symacct.errors import GraphError, SizeError, unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import networkx as nx
+    from sympy import Expr, Symbol
+
+    from symacct.algebra.condition import Condition
+    from symacct.op import Op
+    from symacct.tensor import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One op applied to named tensors; ``outs[0]`` is the value, the rest are auxiliary.
+
+    ``of`` is, for a backward node, the label of the forward node it was derived from.
+    """
+
+    op: Op
+    ins: tuple[str, ...]
+    outs: tuple[str, ...]
+    label: str
+    of: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Carry:
+    """A value handed from one iteration to the next: ``init`` and ``result`` outside, the others inside.
+
+    Each name may be absent in a peeled backward iteration, where a cotangent only comes in or only goes out.
+    """
+
+    init: str | None
+    enter: str | None
+    leave: str | None
+    result: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """A body run for ``index`` in ``lo .. hi-1``, in reverse order when ``reverse``.
+
+    ``sums`` are pairs (inside, outside): an output that is the sum over the iterations.
+    ``of`` is the name of the forward repeat that a backward one revisits.
+    """
+
+    name: str
+    index: Symbol
+    lo: Expr
+    hi: Expr
+    body: tuple[Step_, ...]
+    carry: tuple[Carry, ...] = ()
+    sums: tuple[tuple[str, str], ...] = ()
+    reverse: bool = False
+    of: str | None = None
+
+    @property
+    def count(self) -> Expr:
+        """The number of iterations."""
+        return normal(self.hi - self.lo)
+
+    @property
+    def label(self) -> str:
+        """The name, so that nodes and repeats can be listed alike."""
+        return self.name
+
+
+Step_ = Node | Repeat
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """A model as a computation graph.
+
+    Attributes:
+        name: its name.
+        sizes: declared sizes and what they mean, in the order formulas print them.
+        tensors: every tensor by its unique name.
+        inputs: names of the tensors that nobody makes and that are not weights or constants.
+        nodes: nodes and repeats in order of execution.
+        outputs: names of the results.
+        trainable: weights (and inputs) that a gradient is wanted for.
+        conditions: what sizes must satisfy for the graph to exist, such as ``G divides H``.
+        tokens: the number of tokens a pass works on, where the graph says.
+        doc: one paragraph.
+    """
+
+    name: str
+    sizes: Mapping[str, str]
+    tensors: Mapping[str, Tensor]
+    inputs: tuple[str, ...]
+    nodes: tuple[Step_, ...]
+    outputs: tuple[str, ...]
+    trainable: frozenset[str]
+    conditions: tuple[Condition, ...] = ()
+    tokens: Expr | None = None
+    doc: str = ""
+    bound: Mapping[str, Expr] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle through plain dictionaries."""
+        values = {name: getattr(self, name) for name in self.__slots__}
+        return (_restore, ({k: dict(v) if isinstance(v, MappingProxyType) else v for k, v in values.items()},))
+
+    @property
+    def weights(self) -> tuple[str, ...]:
+        """Names of the parameters, in order of declaration."""
+        return tuple(name for name, t in self.tensors.items() if t.role == "weight")
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The declared order of the sizes that are still free, for printing."""
+        return tuple(name for name in self.sizes if name not in self.bound)
+
+    def bind(self, sizes: Mapping[str, int | Expr]) -> Graph:
+        """Return the graph with sizes replaced, by name; an unknown name raises.
+
+        Raises:
+            UnknownNameError: a name that is no size of this graph.
+            SizeError: a condition of the graph fails for good.
+        """
+        for name in sizes:
+            if name not in self.sizes:
+                raise unknown("size", name, self.sizes, where=f"graph {self.name}")
+        exact = {name: as_expr(size) for name, size in sizes.items()}
+        conditions = tuple(c.substitute(exact) for c in self.conditions)
+        for before, condition in zip(self.conditions, conditions, strict=True):
+            if not condition.free_symbols and not condition.holds({}):
+                raise SizeError(
+                    f"these sizes break a condition of graph {self.name}",
+                    expected=before.text,
+                    got=", ".join(f"{k}={v}" for k, v in exact.items()),
+                    fix=f"choose sizes with {before.text}",
+                )
+        known = {**{k: substitute(v, exact) for k, v in self.bound.items()}, **exact}
+        return replace(
+            self,
+            tensors=MappingProxyType({name: bind_tensor(t, exact) for name, t in self.tensors.items()}),
+            nodes=tuple(bind_node(n, exact) for n in self.nodes),
+            conditions=tuple(c for c in conditions if not c.is_certain()),
+            tokens=None if self.tokens is None else substitute(self.tokens, exact),
+            bound=MappingProxyType(known),
+        )
+
+    def network(self) -> nx.MultiDiGraph:
+        """Return a networkx view: ops and tensors' sources as vertices, one edge per input slot.
+
+        The tuple of nodes is the truth; this is derived from it. Edges carry ``tensor`` and ``slot``.
+        """
+        import networkx as nx
+
+        view = nx.MultiDiGraph(name=self.name)
+        maker: dict[str, str] = {}
+        for name, tensor in self.tensors.items():
+            if tensor.role != "activation":
+                view.add_node(name, role=tensor.role)
+                maker[name] = name
+        for node, path in walk(self.nodes):
+            if isinstance(node, Repeat):
+                for c in node.carry:
+                    for inner, outer in ((c.enter, c.init), (c.result, c.leave)):
+                        if inner is not None and outer is not None and outer in maker:
+                            maker[inner] = maker[outer]
+                continue
+            view.add_node(node.label, op=type(node.op).__name__, kind=node.op.kind, path=path)
+            maker |= dict.fromkeys(node.outs, node.label)
+        self._join(view, maker)
+        return view
+
+    def _join(self, view: nx.MultiDiGraph, maker: dict[str, str]) -> None:
+        for node, _ in walk(self.nodes):
+            if isinstance(node, Repeat):
+                for c in node.carry:
+                    if c.leave in maker and c.result is not None:
+                        maker[c.result] = maker[c.leave]
+                    if c.init in maker and c.enter is not None:
+                        maker.setdefault(c.enter, maker[c.init])
+        for node, _ in walk(self.nodes):
+            if isinstance(node, Node):
+                for slot, name in enumerate(node.ins):
+                    if name in maker:
+                        view.add_edge(maker[name], node.label, key=slot, tensor=name, slot=slot)
+
+
+def _restore(values: dict[str, Any]) -> Graph:
+    for name in ("sizes", "tensors", "bound"):
+        values[name] = MappingProxyType(values[name])
+    return Graph(**values)
+
+
+def walk(nodes: tuple[Step_, ...], path: tuple[Repeat, ...] = ()) -> Iterator[tuple[Step_, tuple[Repeat, ...]]]:
+    """Yield every node and repeat with the repeats around it; a repeat comes before its body."""
+    for node in nodes:
+        yield node, path
+        if isinstance(node, Repeat):
+            yield from walk(node.body, (*path, node))
+
+
+def bind_tensor(tensor: Tensor, sizes: Mapping[str, Expr]) -> Tensor:
+    """Return the tensor with sizes replaced by name."""
+    dims = tuple(d if isinstance(d, Integer) else substitute(d, sizes) for d in tensor.dims)
+    mask = None if tensor.mask is None else tensor.mask.substitute(sizes)
+    return tensor if dims == tensor.dims and mask == tensor.mask else replace(tensor, dims=dims, mask=mask)
+
+
+def bind_node(node: Step_, sizes: Mapping[str, Expr]) -> Step_:
+    """Return the node or repeat with sizes replaced by name."""
+    if isinstance(node, Node):
+        op = node.op.substitute(sizes)
+        return node if op is node.op else replace(node, op=op)
+    lo, hi = substitute(node.lo, sizes), substitute(node.hi, sizes)
+    check_range(node.name, lo, hi)
+    return replace(node, lo=lo, hi=hi, body=tuple(bind_node(n, sizes) for n in node.body))
+
+
+def check_range(name: str, lo: Expr, hi: Expr) -> None:
+    """Refuse a repeat that would run a negative or fractional number of times."""
+    count = normal(hi - lo)
+    if count.is_number and (not count.is_integer or count < 0):
+        raise SizeError(
+            f"repeat {name} cannot run {count} times", expected="an integer of at least 0", got=str(count)
+        )
+
+
+def refuse(what: str, graph: str, node: str, **facts: str) -> GraphError:
+    """Return a GraphError placed at a node of a graph."""
+    return GraphError(what, where=f"graph {graph}, node {node}", **facts)

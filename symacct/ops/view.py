@@ -1,0 +1,170 @@
+"""Views: rearranging axes, and reading a freshly made key axis as the axis of all keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+from symacct.algebra.normal import product
+from symacct.algebra.symbols import as_expr
+from symacct.op import Example, Op
+from symacct.tensor import Mask, Tensor, value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sympy import Expr
+
+    from symacct.op import Arrays, Emit, NodeLike, Size
+
+Groups = tuple[tuple[str, ...], ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Rearrange(Op):
+    """A view with axes split, merged and reordered; no element moves in this account.
+
+    Attributes:
+        left: one group of elementary axes for each axis of the input.
+        right: one group for each axis of the result; each elementary axis stands on both sides once.
+        dims: the elementary axes with their sizes, in the order of ``left``.
+        names: the axes' names of the result.
+        mask: a structural mask over the result's axes.
+    """
+
+    left: Groups
+    right: Groups
+    dims: tuple[tuple[str, Expr], ...]
+    names: tuple[str, ...]
+    mask: Mask | None = None
+
+    @property
+    def kind(self) -> str:
+        """A view."""
+        return "view"
+
+    @property
+    def alias(self) -> bool:
+        """The storage is shared with the input."""
+        return True
+
+    def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
+        """Return the merged and reordered axes."""
+        sizes = dict(self.dims)
+        dims = tuple(product(tuple(sizes[a] for a in group)) for group in self.right)
+        return (value(self.names, dims, ins[0].dtype, self.mask or self._inherited(ins[0])),)
+
+    def _inherited(self, tensor: Tensor) -> Mask | None:
+        if tensor.mask is None:
+            return None
+        single = {group[0]: name for group, name in zip(self.right, self.names, strict=True) if len(group) == 1}
+        names = {
+            axis: single[group[0]]
+            for axis, group in zip(tensor.axes, self.left, strict=True)
+            if len(group) == 1 and group[0] in single
+        }
+        return tensor.mask.renamed(names)
+
+    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
+        """Return nothing: a view computes nothing."""
+        return {}
+
+    def vjp(self, emit: Emit, node: NodeLike, g: str, wanted: frozenset[int]) -> dict[int, str]:
+        """Rearrange the cotangent back."""
+        if not wanted:
+            return {}
+        tensor = emit.tensor(node.ins[0])
+        order = tuple(axis for group in self.right for axis in group)
+        sizes = dict(self.dims)
+        back = Rearrange(self.right, self.left, tuple((a, sizes[a]) for a in order), tensor.axes, tensor.mask)
+        return {0: emit(back, g, to=0)[0]}
+
+    def run(
+        self, xp: Arrays, arrays: Sequence[Any], ins: Sequence[Tensor], outs: Sequence[Tensor], size: Size
+    ) -> tuple[Any, ...]:
+        """Split, permute, merge."""
+        del ins
+        flat = [axis for group in self.left for axis in group]
+        sizes = dict(self.dims)
+        split = xp.reshape(arrays[0], [size(sizes[a]) for a in flat])
+        order = [flat.index(axis) for group in self.right for axis in group]
+        moved = split if order == sorted(order) else xp.permute(split, order)
+        return (xp.reshape(moved, [size(d) for d in outs[0].dims]),)
+
+    def latex(self, *inputs: str) -> str:
+        """Return the pattern over its operand."""
+        sides = (r"\,".join(_group(g) for g in side) for side in (self.left, self.right))
+        return rf"\operatorname{{rearrange}}_{{{r'\to '.join(sides)}}}({inputs[0]})"
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return a split with a transpose, and a merge."""
+        dims = tuple((a, as_expr(n)) for a, n in (("B", 2), ("H", 3), ("K", 4)))
+        whole = value(("B", "D"), (as_expr(2), as_expr(12)))
+        heads = value(("B", "H", "K"), tuple(d for _, d in dims))
+        split = cls((("B",), ("H", "K")), (("H",), ("B",), ("K",)), dims, ("H", "B", "K"))
+        merge = cls((("B",), ("H",), ("K",)), (("B",), ("K", "H")), dims, ("B", "KH"))
+        return (Example(split, (whole,), frozenset({0})), Example(merge, (heads,), frozenset({0})))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Keys(Op):
+    """A sequence axis of S new tokens read as the axis of all T keys.
+
+    In training and prefill S = T and this is a view. In decoding it becomes :class:`Cached`.
+    """
+
+    axis: str
+    name: str
+    length: Expr
+
+    @property
+    def kind(self) -> str:
+        """A view."""
+        return "view"
+
+    @property
+    def alias(self) -> bool:
+        """The storage is shared with the input."""
+        return True
+
+    def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
+        """Return the tensor with the axis renamed and resized."""
+        position = ins[0].axes.index(self.axis)
+        axes, dims = list(ins[0].axes), list(ins[0].dims)
+        axes[position], dims[position] = self.name, self.length
+        return (value(tuple(axes), tuple(dims), ins[0].dtype),)
+
+    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
+        """Return nothing: a view computes nothing."""
+        return {}
+
+    def vjp(self, emit: Emit, node: NodeLike, g: str, wanted: frozenset[int]) -> dict[int, str]:
+        """Read the cotangent of the keys as that of the new tokens."""
+        if not wanted:
+            return {}
+        tensor = emit.tensor(node.ins[0])
+        return {0: emit(Keys(self.name, self.axis, tensor.dim(self.axis)), g, to=0)[0]}
+
+    def run(
+        self, xp: Arrays, arrays: Sequence[Any], ins: Sequence[Tensor], outs: Sequence[Tensor], size: Size
+    ) -> tuple[Any, ...]:
+        """Return the array as it is."""
+        del xp, ins, outs, size
+        return (arrays[0],)
+
+    def latex(self, *inputs: str) -> str:
+        """Return the operand, its axis renamed."""
+        return rf"{inputs[0]}_{{{self.axis}\to {self.name}}}"
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return one rename."""
+        keys = value(("B", "S", "K"), (as_expr(2), as_expr(3), as_expr(4)))
+        return (Example(cls("S", "T", as_expr(3)), (keys,), frozenset({0})),)
+
+
+def _group(group: tuple[str, ...]) -> str:
+    return group[0] if len(group) == 1 else f"({r'\,'.join(group)})"
