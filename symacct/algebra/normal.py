@@ -1,0 +1,112 @@
+"""Normal form over QQ: equal expressions have one form, and equality is decided by it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from sympy import Add, Expr, Integer, Mul
+
+from symacct.algebra.symbols import as_expr
+from symacct.algebra.terms import as_number, build, common, from_number, read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def _is_power(expr: Expr) -> bool:
+    if expr.is_Symbol:
+        return True
+    return bool(expr.is_Pow and expr.args[0].is_Symbol and expr.args[1].is_Rational)
+
+
+def _is_monomial(expr: Expr) -> bool:
+    if expr.is_Mul:
+        return all(_is_power(factor) or factor.is_Rational for factor in expr.args)
+    return bool(expr.is_Rational) or _is_power(expr)
+
+
+@lru_cache(maxsize=1 << 15)
+def _normal(expr: Expr) -> Expr:
+    if expr.is_Add:
+        if all(map(_is_monomial, expr.args)):
+            return expr
+    elif _is_monomial(expr):
+        return expr
+    return build(common(read(as_expr(expr))))
+
+
+def normal(expr: Expr | int | Fraction) -> Expr:
+    """Return the normal form: expanded, or a reduced fraction where a sum stands below.
+
+    Atoms that are not polynomial (`ceiling`, `Max`, `Sum`, roots of sums) are generators with normal arguments.
+
+    >>> from symacct.algebra.symbols import symbol
+    >>> B, H, G = symbol("B"), symbol("H"), symbol("G")
+    >>> normal(B * (B + 1) - B), normal(H / G * G), normal((B**2 - 1) / (B + 1))
+    (B**2, H, B - 1)
+    """
+    if not isinstance(expr, Expr):
+        return as_expr(expr)
+    return expr if expr.is_Symbol or expr.is_Integer else _normal(expr)
+
+
+def product(factors: Iterable[Expr | int]) -> Expr:
+    """Return the normal form of a product; the empty product is 1.
+
+    >>> from symacct.algebra.symbols import symbol
+    >>> product([symbol("B"), symbol("S") + 1, 2])
+    2*B*S + 2*B
+    """
+    parts = list(map(as_expr, factors))
+    if len(parts) == 1:
+        return normal(parts[0])
+    return normal(Mul(*parts))
+
+
+def total(terms: Iterable[Expr | int]) -> Expr:
+    """Return the normal form of a sum; the empty sum is 0.
+
+    Like monomials are added in a table first, so that thousands of terms cost milliseconds.
+
+    >>> from symacct.algebra.symbols import symbol
+    >>> total([symbol("B"), 2, symbol("B") * 3, -2])
+    4*B
+    """
+    table: dict[Expr, int | Fraction] = {}
+    flat = True
+    for term in terms:
+        form = normal(as_expr(term))
+        for piece in form.args if form.is_Add else (form,):
+            coefficient, monomial = piece.as_coeff_Mul()
+            value = as_number(coefficient)
+            table[monomial] = table[monomial] + value if monomial in table else value
+            flat = flat and _is_monomial(monomial)
+    kept = [Mul(from_number(value), monomial) for monomial, value in table.items() if value]
+    summed = Add(*kept)
+    return summed if flat else normal(summed)
+
+
+def is_zero(expr: Expr | int) -> bool:
+    """Return whether an expression is 0 for all sizes.
+
+    >>> from symacct.algebra.symbols import symbol
+    >>> B = symbol("B")
+    >>> is_zero((B + 1) ** 2 - B**2 - 2 * B - 1), is_zero(B - 1)
+    (True, False)
+    """
+    return normal(expr) == Integer(0)
+
+
+def same(left: Expr | int, right: Expr | int) -> bool:
+    """Return whether two expressions are equal for all sizes.
+
+    >>> from symacct.algebra.symbols import symbol
+    >>> same(symbol("H") / symbol("G") * symbol("G"), symbol("H"))
+    True
+    """
+    if left is right or left == right:
+        return True
+    first, second = normal(left), normal(right)
+    return first == second or is_zero(first - second)
