@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Size = Callable[[Expr | int], int]
 
 PRIMITIVES = (
-    "fma", "chain", "add", "sub", "mul", "div", "neg", "abs", "square", "compare", "max", "where",
+    "fma", "chain", "row_chain", "add", "sub", "mul", "div", "neg", "abs", "square", "compare", "max", "where",
     "exp", "log", "sqrt", "rsqrt", "tanh", "erf", "sigmoid", "sign",
     "cast", "gather", "mask", "scatter_add",
 )  # fmt: skip
@@ -33,6 +33,8 @@ PRIMITIVES = (
 
 ``fma`` is one multiply and one add. ``chain`` counts accumulation chains: a sum of n terms is n
 ``add`` (or ``fma``) and one ``chain``, and a strict account takes one addition off per chain.
+``row_chain`` is a chain too, of an op that holds both contractions and reductions of rows (fused
+attention): those of its softmax, which are no part of ``.matmul``.
 Counts may also name a function of the elementwise table (``relu``, ``gelu``, ``silu_grad``): its parts
 stand in the table, so that a convention can price it as a whole.
 """
@@ -84,6 +86,7 @@ class Arrays(Protocol):
     def square(self, a: Any) -> Any: ...
     def maximum(self, a: Any, b: Any) -> Any: ...
     def where(self, condition: Any, a: Any, b: Any) -> Any: ...
+    def mask(self, a: Any, allowed: Any, fill: float) -> Any: ...  # a where allowed, else fill: counted as mask
     def sum(self, a: Any, axes: Sequence[int]) -> Any: ...  # the axes are dropped
     def max(self, a: Any, axes: Sequence[int]) -> Any: ...
     def argmax(self, a: Any, axes: Sequence[int]) -> Any: ...  # flat index over the axes, in order
@@ -208,12 +211,12 @@ class Op(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What eager torch keeps of one node: slots of inputs, slots of outputs, and extra bytes with a reason."""
+    """What eager torch keeps of one node: slots of inputs, slots of outputs, and extra elements with a reason."""
 
     ins: frozenset[int] = frozenset()
     outs: frozenset[int] = frozenset()
-    extra: tuple[tuple[str, Expr], ...] = ()
-    """Pairs (reason, bytes) for copies that torch makes and the graph has no tensor for."""
+    extra: tuple[tuple[str, Expr, str], ...] = ()
+    """(reason, elements, dtype) for copies that torch makes and the graph has no tensor for."""
 
 
 def _substituted(value: Any, sizes: Mapping[str, Expr]) -> Any:
