@@ -86,13 +86,22 @@ def evaluate(expr: Expr, sizes: Mapping[str, int]) -> Expr:
       fix       add B=..., S=...
     """
     names = names_of(expr)
+    require(names, sizes)
+    return _as_sympy(_value(expr, {name: _exact(sizes[name]) for name in names}))
+
+
+def require(names: Collection[str], sizes: Mapping[str, object]) -> None:
+    """Check that every name has a size.
+
+    Raises:
+        SizeError: some have none; all of them are listed.
+    """
     missing = [name for name in names if name not in sizes]
     if missing:
         what = f"{len(missing)} size{'s have' if len(missing) > 1 else ' has'} no value: {', '.join(missing)}"
         fix = "add " + ", ".join(f"{name}=..." for name in missing)
         got = f"values for: {', '.join(sorted(sizes))}" if sizes else "no values"
         raise SizeError(what, expected=f"a value for each of: {', '.join(names)}", got=got, fix=fix)
-    return _as_sympy(_value(expr, {name: _exact(sizes[name]) for name in names}))
 
 
 def _exact(size: int) -> Value:

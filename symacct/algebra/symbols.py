@@ -112,6 +112,9 @@ def _exact(expr: Expr) -> Expr:
     if expr.is_Symbol or expr.is_Rational:
         return expr
     found = sorted(str(atom) for atom in expr.atoms(*REFUSED_ATOMS))
+    if "zoo" in found or "nan" in found:
+        what = "a formula divides by zero"
+        raise FormulaError(what, expected="a divisor that is not 0", got="0")
     if found:
         what = f"an expression holds {found[0]}, which is not an exact real number"
         raise SizeError(what, expected="integers and fractions", got=str(expr)[:64])
