@@ -1,0 +1,212 @@
+"""Optimizer updates: a table of states and arithmetic, and the op that runs a row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import TYPE_CHECKING, Any, final
+
+from symacct.algebra.normal import normal
+from symacct.algebra.symbols import as_expr
+from symacct.errors import GraphError, RuleError, unknown
+from symacct.op import Example, Op
+from symacct.ops.broadcast import joined
+from symacct.tensor import Tensor, value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from sympy import Expr
+
+    from symacct.op import Arrays, Emit, NodeLike, Size
+
+
+@dataclass(frozen=True, slots=True)
+class Scalars:
+    """The numbers of one step, made once for all parameters; they cost nothing per element.
+
+    Attributes:
+        rate: the learning rate; of Adam, with both bias corrections in it.
+        decay: the learning rate times the weight decay.
+        beta: momentum, or the decay of the first moment.
+        beta2: the decay of the second moment.
+        eps: what is added to a root; of Adam, with the second bias correction in it.
+    """
+
+    rate: float
+    decay: float
+    beta: float
+    beta2: float
+    eps: float
+
+
+def hoisted(scalars: Scalars, step: int) -> Scalars:
+    """Return the scalars of Adam's step with the bias corrections taken out of the element's arithmetic.
+
+    Source: Kingma and Ba 2015, end of section 2 (the order of computation).
+
+    >>> hoisted(Scalars(0.1, 0.0, 0.5, 0.75, 1e-8), 1).rate
+    0.1
+    """
+    second = sqrt(1 - scalars.beta2**step)
+    rate = scalars.rate * second / (1 - scalars.beta**step)
+    return Scalars(rate, scalars.decay, scalars.beta, scalars.beta2, scalars.eps * second)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One optimizer: states, arithmetic ``(xp, scalars, p, g, *states)``, primitives per element."""
+
+    states: tuple[str, ...]
+    run: Callable[..., tuple[Any, ...]]
+    parts: Mapping[str, int]
+
+
+def _average(old: Any, new: Any, beta: float) -> Any:
+    return old * beta + new * (1 - beta)
+
+
+def sgd(xp: Any, s: Scalars, p: Any, g: Any) -> tuple[Any, ...]:
+    """Step along the gradient."""
+    del xp
+    return (p - g * s.rate,)
+
+
+def momentum(xp: Any, s: Scalars, p: Any, g: Any, m: Any) -> tuple[Any, ...]:
+    """Step along a decaying sum of gradients (heavy ball)."""
+    del xp
+    m = m * s.beta + g
+    return (p - m * s.rate, m)
+
+
+def adagrad(xp: Any, s: Scalars, p: Any, g: Any, a: Any) -> tuple[Any, ...]:
+    """Step along the gradient over the root of the sum of its squares."""
+    a = a + xp.square(g)
+    return (p - g * s.rate / (xp.sqrt(a) + s.eps), a)
+
+
+def rmsprop(xp: Any, s: Scalars, p: Any, g: Any, v: Any) -> tuple[Any, ...]:
+    """Step along the gradient over the root of the average of its squares."""
+    v = _average(v, xp.square(g), s.beta2)
+    return (p - g * s.rate / (xp.sqrt(v) + s.eps), v)
+
+
+def adam(xp: Any, s: Scalars, p: Any, g: Any, m: Any, v: Any) -> tuple[Any, ...]:
+    """Step along the average gradient over the root of the average of its squares."""
+    m = _average(m, g, s.beta)
+    v = _average(v, xp.square(g), s.beta2)
+    return (p - m * s.rate / (xp.sqrt(v) + s.eps), m, v)
+
+
+def adamw(xp: Any, s: Scalars, p: Any, g: Any, m: Any, v: Any) -> tuple[Any, ...]:
+    """Decay the parameter, then step as Adam does."""
+    return adam(xp, s, p - p * s.decay, g, m, v)
+
+
+def amsgrad(xp: Any, s: Scalars, p: Any, g: Any, m: Any, v: Any, largest: Any) -> tuple[Any, ...]:
+    """Step as Adam does, over the largest average so far."""
+    m = _average(m, g, s.beta)
+    v = _average(v, xp.square(g), s.beta2)
+    largest = xp.maximum(largest, v)
+    return (p - m * s.rate / (xp.sqrt(largest) + s.eps), m, v, largest)
+
+
+def lion(xp: Any, s: Scalars, p: Any, g: Any, m: Any) -> tuple[Any, ...]:
+    """Decay the parameter, then step by the sign of an average; the kept average decays at another pace."""
+    step = xp.sign(_average(m, g, s.beta)) * s.rate
+    return (p - p * s.decay - step, _average(m, g, s.beta2))
+
+
+RULES: Mapping[str, Rule] = {
+    "sgd": Rule((), sgd, {"mul": 1, "sub": 1}),
+    "momentum": Rule(("m",), momentum, {"mul": 2, "add": 1, "sub": 1}),
+    "adagrad": Rule(("a",), adagrad, {"square": 1, "add": 2, "sqrt": 1, "mul": 1, "div": 1, "sub": 1}),
+    "rmsprop": Rule(("v",), rmsprop, {"square": 1, "add": 2, "sqrt": 1, "mul": 3, "div": 1, "sub": 1}),
+    "adam": Rule(("m", "v"), adam, {"square": 1, "add": 3, "sqrt": 1, "mul": 5, "div": 1, "sub": 1}),
+    "adamw": Rule(("m", "v"), adamw, {"square": 1, "add": 3, "sqrt": 1, "mul": 6, "div": 1, "sub": 2}),
+    "amsgrad": Rule(
+        ("m", "v", "largest"),
+        amsgrad,
+        {"square": 1, "add": 3, "sqrt": 1, "mul": 5, "div": 1, "sub": 1, "max": 1},
+    ),
+    "lion": Rule(("m",), lion, {"mul": 6, "add": 2, "sign": 1, "sub": 2}),
+}
+"""The optimizers; each is checked against torch.optim, or against its paper where torch has none."""
+
+USUAL = Scalars(rate=1e-3, decay=1e-5, beta=0.9, beta2=0.999, eps=1e-8)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Update(Op):
+    """One parameter's optimizer step.
+
+    ``Update("adamw")(p, g, m, v)`` gives the new ``p, m, v``.
+    Counts: the primitives of the rule for each element; scalars (step size, bias corrections) are made once.
+
+    >>> from symacct.algebra.symbols import symbol
+    >>> p = Tensor("p", ("D",), (symbol("D"),))
+    >>> sum(Update("adamw").counts((p, p, p, p), ()).values())
+    14*D
+
+    Attributes:
+        rule: a name of the table.
+    """
+
+    rule: str
+
+    def __post_init__(self) -> None:
+        """Refuse a name that is not in the table."""
+        if self.rule not in RULES:
+            raise unknown("optimizer", self.rule, RULES)
+
+    @property
+    def kind(self) -> str:
+        """An optimizer."""
+        return "optimizer"
+
+    def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
+        """Return the new parameter and states."""
+        names = ("p", "g", *RULES[self.rule].states)
+        if len(ins) != len(names) or any(sorted(t.axes) != sorted(ins[0].axes) for t in ins):
+            raise GraphError(
+                f"{self.rule} takes {len(names)} tensors with the same axes",
+                expected=", ".join(names),
+                got=", ".join(t.describe() for t in ins) or "none",
+            )
+        joined(self.rule, ins)
+        return tuple(value(t.axes, t.dims, t.dtype) for t in (ins[0], *ins[2:]))
+
+    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
+        """Return the rule's primitives for each element."""
+        return {
+            primitive: normal(count * ins[0].numel) for primitive, count in RULES[self.rule].parts.items()
+        }
+
+    def vjp(self, emit: Emit, node: NodeLike, g: str, wanted: frozenset[int]) -> dict[int, str]:
+        """Refuse: a step is not differentiated."""
+        del emit, g, wanted
+        raise RuleError(
+            "an optimizer step has no derivative rule",
+            expected="a graph without optimizer steps; the policy adds them",
+            got=f"the gradient of {node.outs[0]}",
+        )
+
+    def run(
+        self, xp: Arrays, arrays: Sequence[Any], ins: Sequence[Tensor], outs: Sequence[Tensor], size: Size
+    ) -> tuple[Any, ...]:
+        """Run the rule with usual hyperparameters, as the first step."""
+        del ins, outs, size
+        return RULES[self.rule].run(xp, hoisted(USUAL, 1), *arrays)
+
+    def latex(self, *inputs: str) -> str:
+        """Return the call."""
+        return rf"\operatorname{{{self.rule}}}({', '.join(inputs)})"
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return every rule on a small matrix."""
+        p = value(("D", "F"), (as_expr(2), as_expr(3)))
+        return tuple(
+            Example(cls(name), (p,) * (2 + len(rule.states)), frozenset()) for name, rule in RULES.items()
+        )
