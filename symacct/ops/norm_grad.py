@@ -159,8 +159,8 @@ class NormWeightGrad(GradientOp):
     def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:
         """Return the parts listed above."""
         n = ins[1].numel
-        parts = {"mul": 2 * n, "add": n, "chain": outs[0].numel}
-        return {"sub": n, **parts} if self.centred else parts
+        parts = {"sub": n, "mul": 2 * n} if self.centred else {"mul": 2 * n}
+        return parts if len(ins[1].axes) == 1 else {**parts, "add": n, "chain": outs[0].numel}
 
     def run(
         self, xp: Arrays, arrays: Sequence[Any], ins: Sequence[Tensor], outs: Sequence[Tensor], size: Size
@@ -170,7 +170,9 @@ class NormWeightGrad(GradientOp):
         g, x, rstd = arrays[:3]
         at = ins[1].axes.index(self.axis)
         low = x - opened(xp, arrays[3], at) if self.centred else x
-        return (xp.sum(g * (low * opened(xp, rstd, at)), [i for i in range(len(ins[1].axes)) if i != at]),)
+        product = g * (low * opened(xp, rstd, at))
+        others = [i for i in range(len(ins[1].axes)) if i != at]
+        return (xp.sum(product, others) if others else product,)
 
     def latex(self, *inputs: str) -> str:
         """Return the sum over its operands."""
