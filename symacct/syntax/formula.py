@@ -1,0 +1,158 @@
+"""Trees into exact expressions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from unicodedata import normalize
+
+from sympy import Abs, Add, Expr, Max, Min, Mul, Pow, Rational, ceiling, floor, log, sqrt
+
+from symacct.algebra.symbols import check_name, symbol
+from symacct.errors import FormulaError
+from symacct.syntax.parser import Tree, parse
+from symacct.syntax.tokens import caret
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+LARGEST_EXPONENT = 64
+MOST_BITS = 8192
+MOST_EXPONENT_ATOMS = 8
+FUNCTION_RULES: Mapping[str, Callable[..., Expr]] = {
+    "abs": Abs,
+    "ceil": ceiling,
+    "ceiling": ceiling,
+    "floor": floor,
+    "log": log,
+    "max": Max,
+    "min": Min,
+    "sqrt": sqrt,
+}
+
+
+def read_formula(text: str, names: Collection[str]) -> Expr:
+    """Return the expression that a formula says, exact, as it was written (not expanded).
+
+    Args:
+        text: the formula: ``6*B*D^2*L - 2BD^2``.
+        names: the declared names; any others are refused.
+
+    Raises:
+        FormulaError: it cannot be read; the error has a caret.
+        UnknownNameError: a name is not declared.
+
+    >>> read_formula("2BD^2L - 1/2", ["B", "D", "L"])
+    2*B*D**2*L - 1/2
+    >>> read_formula("a/b c", ["a", "b", "c"])
+    Traceback (most recent call last):
+    symacct.errors.FormulaError: it is unclear whether this stands below the line
+      where     a/b c
+                    ^
+      expected  a bracket or a *
+      got       c
+      fix       write a/(b*c) or (a/b)*c
+    """
+    text = normalize("NFC", text) if isinstance(text, str) else text
+    tree = parse(text, names)
+    try:
+        return fold(tree, lambda leaf: symbol(leaf.name), text)
+    except RecursionError:
+        raise FormulaError("a formula is nested too deeply", where=text[:64], expected="fewer levels") from None
+
+
+def fold(tree: Tree, leaf: Callable[[Tree], Expr], text: str) -> Expr:
+    """Return the expression of a tree, with `leaf` giving the expressions of names and units.
+
+    Raises:
+        FormulaError: it divides by zero, takes a root of a negative number, or has too large a power.
+    """
+    if tree.form == "number":
+        return Rational(tree.value.numerator, tree.value.denominator)
+    if tree.form in {"name", "unit"}:
+        return leaf(tree)
+    parts = [fold(part, leaf, text) for part in tree.parts]
+    if tree.form == "sum":
+        return Add(*parts)
+    if tree.form == "product":
+        return _bounded(Mul(*parts), tree, text)
+    if tree.form == "negative":
+        return -parts[0]
+    if tree.form == "quotient":
+        if parts[1] == 0:
+            raise _error("a formula divides by zero", tree.parts[1], text, "a divisor that is not 0", "0")
+        return _bounded(parts[0] / parts[1], tree, text)
+    if tree.form == "power":
+        return _power(parts[0], parts[1], tree, text)
+    return _call(tree, parts, text)
+
+
+def _error(what: str, tree: Tree, text: str, expected: str, got: str) -> FormulaError:
+    return FormulaError(what, where=caret(text, tree.start), expected=expected, got=got[:64])
+
+
+def _power(base: Expr, exponent: Expr, tree: Tree, text: str) -> Expr:
+    shown = text[tree.parts[1].start : tree.parts[1].end]
+    if exponent.is_Rational:
+        if abs(exponent) > LARGEST_EXPONENT or exponent.q > LARGEST_EXPONENT:
+            expected = f"an exponent of at most {LARGEST_EXPONENT}"
+            raise _error("an exponent is too large", tree.parts[1], text, expected, shown)
+        if base == 0 and exponent < 0:
+            raise _error("a formula divides by zero", tree.parts[0], text, "a divisor that is not 0", "0")
+        _check_bits(base, exponent, tree, text)
+    elif len(list(_atoms(exponent))) > MOST_EXPONENT_ATOMS or any(part.is_Pow for part in _atoms(exponent)):
+        raise _error("an exponent is too involved", tree.parts[1], text, "a number or a simple formula", shown)
+    return _bounded(Pow(base, exponent), tree, text)
+
+
+def _atoms(expr: Expr) -> list[Expr]:
+    found, todo = [], [expr]
+    while todo and len(found) <= MOST_EXPONENT_ATOMS * 4:
+        one = todo.pop()
+        if one.is_Pow or not one.args:
+            found.append(one)
+        todo.extend(one.args)
+    return found
+
+
+def _check_bits(base: Expr, exponent: Expr, tree: Tree, text: str) -> None:
+    coefficient, _ = base.as_coeff_Mul()
+    bits = max(int(abs(coefficient.p)).bit_length(), int(coefficient.q).bit_length()) if coefficient.is_Rational else 1
+    if bits * abs(exponent) > MOST_BITS:
+        raise _error("a number is too large", tree, text, f"at most {MOST_BITS} bits", text[tree.start : tree.end])
+
+
+def _bounded(result: Expr, tree: Tree, text: str) -> Expr:
+    """Return a result, after checking that its number and its exponents are real and of bounded size."""
+    coefficient, rest = result.as_coeff_Mul()
+    if not coefficient.is_Rational or (result.is_number and result.is_real is False):
+        what = "a formula has no real value"
+        raise _error(what, tree, text, "a root of a number of at least 0", text[tree.start : tree.end])
+    if max(int(abs(coefficient.p)).bit_length(), int(coefficient.q).bit_length()) > MOST_BITS:
+        raise _error("a number is too large", tree, text, f"at most {MOST_BITS} bits", text[tree.start : tree.end])
+    for factor in Mul.make_args(rest):
+        if factor.is_Pow and factor.exp.is_Rational and abs(factor.exp) > LARGEST_EXPONENT**2:
+            expected = f"an exponent of at most {LARGEST_EXPONENT**2}"
+            raise _error("an exponent is too large", tree, text, expected, str(factor.exp))
+    return result
+
+
+def _call(tree: Tree, parts: list[Expr], text: str) -> Expr:
+    if tree.name == "log" and parts[0].is_number and not parts[0].is_positive:
+        raise _error("a formula has no real value", tree, text, "the log of a positive number", str(parts[0]))
+    return _bounded(FUNCTION_RULES[tree.name](*parts), tree, text)
+
+
+def read_equation(text: str, names: Collection[str]) -> tuple[str, Expr]:
+    """Return the name on the left of an ``=`` and the formula on its right.
+
+    Raises:
+        FormulaError: there is not exactly one ``=``, or the left side is no name.
+
+    >>> read_equation("F = 4*D", ["D"])
+    ('F', 4*D)
+    """
+    left, equals, right = str(text).replace("＝", "=").partition("=")
+    if not equals or "=" in right:
+        what = "an equation is written NAME = FORMULA"
+        raise FormulaError(what, where=str(text)[:64], expected="F = 4*D", got=str(text)[:64])
+    return check_name(left.strip()), read_formula(right, names)
