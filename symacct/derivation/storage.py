@@ -1,0 +1,67 @@
+"""Which storage a tensor is: views share their source's, a carry that of what was handed on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from symacct.algebra.normal import normal, same
+from symacct.graph import Carry, Graph, Node, Repeat, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sympy import Symbol
+
+    from symacct.derivation.ranges import Box
+
+
+class Storage:
+    """The storages of a forward graph."""
+
+    def __init__(self, graph: Graph) -> None:
+        """Index who makes what."""
+        self.graph = graph
+        self.makers: dict[str, Node] = {}
+        self.repeats: dict[str, Repeat] = {}
+        self._enters: dict[str, tuple[Repeat, Carry]] = {}
+        self._results: dict[str, tuple[Repeat, Carry]] = {}
+        for node, _ in walk(graph.nodes):
+            if isinstance(node, Node):
+                self.makers |= dict.fromkeys(node.outs, node)
+                continue
+            self.repeats[node.name] = node
+            for c in node.carry:
+                self._enters[str(c.enter)] = (node, c)
+                self._results[str(c.result)] = (node, c)
+
+    def view(self, name: str) -> str:
+        """Follow views within the same iteration to the tensor that owns the storage, or to a carry."""
+        while name in self.makers:
+            node = self.makers[name]
+            if not node.op.alias or node.outs[0] != name:
+                return name
+            name = node.ins[0]
+        return name
+
+    def indices(self, path: tuple[str, ...]) -> tuple[Symbol, ...]:
+        """Return the iteration indices of a path."""
+        return tuple(self.repeats[name].index for name in path)
+
+    def resolve(self, name: str, box: Box) -> Iterator[tuple[str, Box]]:
+        """Yield the storages behind a tensor on a box of iterations, each with its own box."""
+        root = self.view(name)
+        box = box[: len(self.graph.tensors[root].path)]
+        if root in self._enters:
+            repeat, carry = self._enters[root]
+            *outer, (lo, hi) = box
+            if same(lo, repeat.lo):
+                yield from self.resolve(str(carry.init), tuple(outer))
+                if not same(hi, lo + 1):
+                    yield from self.resolve(str(carry.leave), (*outer, (lo, normal(hi - 1))))
+            else:
+                yield from self.resolve(str(carry.leave), (*outer, (normal(lo - 1), normal(hi - 1))))
+        elif root in self._results:
+            repeat, carry = self._results[root]
+            yield from self.resolve(str(carry.leave), (*box, (normal(repeat.hi - 1), repeat.hi)))
+        else:
+            yield root, box
