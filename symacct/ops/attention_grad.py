@@ -116,6 +116,11 @@ class FusedAttentionGrad(GradientOp):
         parts = {"fma": fma, "chain": points, "mul": points, "sub": points, "exp": points}
         return parts if self.mask is None else {**parts, "mask": points}
 
+    def reads(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> tuple[Expr, ...]:  # noqa: ARG002
+        """Return every input; v and o are not read for the gradient of v alone."""
+        scores = self._scores_wanted
+        return tuple(t.numel if scores or slot not in (3, 4) else S.Zero for slot, t in enumerate(ins))
+
     def issues(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> tuple[Expr, ...]:
         """Return one read of each operand per point of each product that takes it."""
         del outs

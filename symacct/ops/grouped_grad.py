@@ -27,8 +27,9 @@ GROUPED = "a grouped product"
 class GroupedWeightGrad(GradientOp):
     """Gradient of the experts' weights: the outer product of each row and its cotangent, added up by expert.
 
-    Inputs: the cotangent g (the indices' axes, then out), x, and the indices. Counts: fma N D F for N rows,
-    added onto zeros, so that no chain saves an addition whatever expert stays without a row.
+    Inputs: the cotangent g (the indices' axes, then out), x, and the indices. Counts, for N rows: mul N D F,
+    and as many scatter_add. They add onto zeros, so that no chain saves an addition and the count does not
+    depend on which experts get a row.
 
     Attributes:
         expert_axis: as in the forward op, as is in_axis.
@@ -55,12 +56,16 @@ class GroupedWeightGrad(GradientOp):
         return (value(self.axes, tuple(sizes.get(axis, g.dims[-1]) for axis in self.axes), x.dtype),)
 
     def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
-        """Return one fma for each element of g and each input."""
-        return {"fma": normal(ins[0].numel * ins[1].dim(self.in_axis))}
+        """Return one product, added where its expert is, for each element of g and each input."""
+        points = self._points(ins)
+        return {"mul": points, "scatter_add": points}
 
-    def issues(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> tuple[Expr, ...]:
+    def _points(self, ins: Sequence[Tensor]) -> Expr:
+        return normal(ins[0].numel * ins[1].dim(self.in_axis))
+
+    def issues(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> tuple[Expr, ...]:  # noqa: ARG002
         """Return one read of both operands per point of the product."""
-        points = self.counts(ins, outs)["fma"]
+        points = self._points(ins)
         return (points, points, ins[2].numel)
 
     def run(

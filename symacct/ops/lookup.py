@@ -104,7 +104,7 @@ class Embedding(Op):
     def examples(cls) -> tuple[Example, ...]:
         """Return rows for a batch of sequences, rows with two axes, and single elements."""
         ids = sized("index", B=2, S=3)
-        tables = (sized(V=5, D=4), sized(V=5, H=2, K=3), sized(V=5))
+        tables = (sized(V=7, D=4), sized(V=7, H=2, K=3), sized(V=7))
         return tuple(Example(cls(), (table, ids), frozenset({0})) for table in tables)
 
 

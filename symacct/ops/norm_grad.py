@@ -175,8 +175,8 @@ class NormWeightGrad(GradientOp):
         return (xp.sum(product, others) if others else product,)
 
     def latex(self, *inputs: str) -> str:
-        """Return the sum over its operands."""
-        return rf"\textstyle\sum_{{\neq {self.axis}}} {inputs[0]}\,\hat{{{inputs[1]}}}"
+        """Return the derivative over its operands."""
+        return rf"\operatorname{{norm}}'_{{w, {self.axis}}}({', '.join(inputs)})"
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:

@@ -92,9 +92,9 @@ class Rotary(Op):
         return (x * cos + (swapped if self.inverse else swapped * sin),)
 
     def latex(self, *inputs: str) -> str:
-        """Return the rotation of its operand."""
+        """Return the rotation of its operand by its tables."""
         sign = "^{-1}" if self.inverse else ""
-        return rf"\operatorname{{rotary}}{sign}_{{{self.axis}}}({inputs[0]})"
+        return rf"\operatorname{{rotary}}{sign}_{{{self.axis}}}({', '.join(inputs)})"
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:

@@ -27,8 +27,8 @@ class TopK(Op):
     """The k largest scores along an axis, largest first, and where they stand.
 
     Outputs: the values, and their indices, which backward reads; both have a new axis in place of the
-    scores'. Counts, for E scores a row: k passes, each over the scores that are left, so k E - k (k - 1) / 2
-    comparisons and k chains.
+    scores'. Counts, for E scores a row: k passes, each over the scores that are left, so k E - k (k + 1) / 2
+    comparisons.
 
     >>> op = TopK("E", Integer(2), "k")
     >>> [out.describe() for out in op.infer(sized(B=3, E=8))]
@@ -72,11 +72,11 @@ class TopK(Op):
         dims = (*scores.dims[:at], self.k, *scores.dims[at + 1 :])
         return (value(axes, dims, scores.dtype), value(axes, dims, "index"))
 
-    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:
-        """Return the comparisons of k passes, and one chain for each score taken."""
+    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
+        """Return the comparisons of k passes."""
         rows = product(without(ins[0], self.axis)[1])
-        passes = self.k * ins[0].dim(self.axis) - self.k * (self.k - 1) / 2
-        return {"compare": normal(rows * passes), "chain": outs[0].numel}
+        passes = self.k * ins[0].dim(self.axis) - self.k * (self.k + 1) / 2
+        return {"compare": normal(rows * passes)}
 
     def vjp(self, emit: Emit, node: NodeLike, g: str, wanted: frozenset[int]) -> dict[int, str]:
         """Put each cotangent at the score it belongs to."""
