@@ -352,9 +352,11 @@ class Layers(ABC):
         """Look rows of a table up; 0 FLOP."""
         return self._one(Embedding(), table, ids, label=label, default="embedding")
 
-    def rotary(self, x: Var, cos: Var, sin: Var, *, axis: str, label: str | None = None) -> Var:
-        """Rotate pairs of an axis by the angles of the constants ``cos`` and ``sin``."""
-        return self._one(Rotary(axis), x, cos, sin, label=label, default="rotary")
+    def rotary(
+        self, x: Var, cos: Var, sin: Var, *, axis: str, positions: str = "S", label: str | None = None
+    ) -> Var:
+        """Rotate pairs of an axis by the angles of the constants ``cos`` and ``sin``, one row per position."""
+        return self._one(Rotary(axis, positions), x, cos, sin, label=label, default="rotary")
 
     def cross_entropy(self, logits: Var, targets: Var, axis: str, *, label: str | None = None) -> Var:
         """Mean cross-entropy of logits against integer targets: a scalar."""
