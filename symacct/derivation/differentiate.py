@@ -45,6 +45,7 @@ class Step:
             or one for each range of iterations that was differentiated apart.
         seeds: the given cotangents of the outputs; they cost nothing and are not saved.
         conditions: what repeat counts must satisfy.
+        wanted: the input slots that get a gradient, by forward label and path of backward repeats.
     """
 
     graph: Graph
@@ -53,6 +54,7 @@ class Step:
     gradients: Mapping[str, tuple[str, ...]]
     seeds: tuple[str, ...]
     conditions: tuple[Condition, ...]
+    wanted: Mapping[tuple[str, tuple[str, ...]], frozenset[int]]
 
     def tensor(self, name: str) -> Tensor:
         """Return a tensor of either pass."""
@@ -86,6 +88,7 @@ class _Differentiation:
         self.path: tuple[str, ...] = ()
         self.origin: Node | None = None
         self.taken: dict[str, int] = {}
+        self.slots: dict[tuple[str, tuple[str, ...]], Slots] = {}
 
     # ---- the emitter ----
 
@@ -195,6 +198,7 @@ class _Differentiation:
             MappingProxyType({name: tuple(gs) for name, gs in self.gradients.items()}),
             tuple(seeds),
             merge(self.conditions),
+            MappingProxyType(self.slots),
         )
 
     def back(self, nodes: tuple[Step_, ...], need: set[str], cotangents: Cotangents) -> None:
@@ -209,6 +213,7 @@ class _Differentiation:
                 continue
             g = self._sum(incoming, node.label)
             self.origin = node
+            self.slots[node.label, self.path] = slots
             for slot, grad in sorted(node.op.vjp(self, node, g, slots).items()):
                 if slot in slots:
                     cotangents[node.ins[slot]].append(grad)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from symacct.algebra.condition import Condition, merge
@@ -104,47 +104,29 @@ def _what_backward_reads(
     step: Step, storage: Storage, reads: _Reads, extra: list[Saved], *, torch: bool
 ) -> None:
     forward = {node.label: node for node, _ in walk(step.graph.nodes) if isinstance(node, Node)}
-    kept: dict[str, Kept | None] = {}
-    seen: set[tuple[str, Box]] = set()
+    seen: set[tuple[str, tuple[str, ...]]] = set()
     for node, chain in _backward_nodes(step):
         ranges = {str(r.of): (r.lo, r.hi) for r in chain}
-        if torch and node.of not in kept:
-            kept[node.of] = _torch_keeps(step, forward.get(node.of), node)
-        override = kept.get(node.of)
-        if override is None:
+        key = (node.of, tuple(r.name for r in chain))
+        origin = forward.get(node.of)
+        override = _torch_keeps(step, origin, step.wanted[key]) if torch and origin and key in step.wanted else None
+        if origin is None or override is None:
             _read(step, storage, reads, node.ins, ranges, node.of)
-            continue
-        origin = forward[node.of]
-        box = tuple(ranges[name] for name in step.graph.tensors[origin.outs[0]].path)
-        if (node.of, box) in seen:
-            continue
-        seen.add((node.of, box))
-        names = [origin.ins[i] for i in sorted(override.ins)] + [origin.outs[i] for i in sorted(override.outs)]
-        _read(step, storage, reads, tuple(names), ranges, node.of)
-        extra += _copies(step, storage, origin, override, box)
+        elif key not in seen:
+            seen.add(key)
+            names = [origin.ins[i] for i in sorted(override.ins)] + [origin.outs[i] for i in sorted(override.outs)]
+            _read(step, storage, reads, tuple(names), ranges, node.of)
+            box = tuple(ranges[name] for name in step.graph.tensors[origin.outs[0]].path)
+            extra += _copies(step, storage, origin, override, box)
 
 
-def _torch_keeps(step: Step, origin: Node | None, node: Node) -> Kept | None:
-    if origin is None or node.label.startswith(f"{origin.label}/grad_sum"):
-        return None
+def _torch_keeps(step: Step, origin: Node, wanted: frozenset[int]) -> Kept | None:
     ins = [step.graph.tensors[name] for name in origin.ins]
     outs = [step.graph.tensors[name] for name in origin.outs]
-    return origin.op.torch_keeps(ins, outs, wanted_slots(step, origin))
-
-
-def wanted_slots(step: Step, origin: Node) -> frozenset[int]:
-    """Return the inputs of a forward node that its backward nodes make gradients for."""
-    made = {
-        node.label.removeprefix(f"{origin.label}/grad.")
-        for node, _ in _backward_nodes(step)
-        if node.of == origin.label
-    }
-    return frozenset(slot for slot, name in enumerate(origin.ins) if name.rsplit("/", 1)[-1] in made)
+    return origin.op.torch_keeps(ins, outs, wanted)
 
 
 def _copies(step: Step, storage: Storage, origin: Node, kept: Kept, box: Box) -> Iterator[Saved]:
-    from dataclasses import replace
-
     out = step.graph.tensors[origin.outs[0]]
     indices = storage.indices(out.path)
     for reason, elements, dtype in kept.extra:

@@ -1,0 +1,80 @@
+"""Static memory and parameters: what each tensor of the model holds, whatever the batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from symacct.algebra.normal import normal, product
+from symacct.derivation.ranges import over
+from symacct.derivation.storage import Storage
+from symacct.graph import Graph, Node, Repeat, walk
+from symacct.ops.lookup import Embedding
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sympy import Expr
+
+    from symacct.tensor import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One weight of the model, all iterations together.
+
+    Attributes:
+        tensor: the weight.
+        elements: how many parameters it holds.
+        active: those that one token touches (experts count with the chosen ones).
+        uses: parameters that contractions read, once per use; experts as one token touches them.
+        table: whether lookups read it.
+        trainable: whether a gradient is wanted.
+    """
+
+    tensor: Tensor
+    elements: Expr
+    active: Expr
+    uses: Expr
+    table: bool
+    trainable: bool
+
+
+def parameters(graph: Graph) -> tuple[Parameter, ...]:
+    """Return every weight with what it counts as; a tied one stands once."""
+    repeats = {r.name: r for r, _ in walk(graph.nodes) if isinstance(r, Repeat)}
+    tables, active, uses = _readers(graph)
+    found = []
+    for name in graph.weights:
+        tensor = graph.tensors[name]
+        path = tuple(repeats[r] for r in tensor.path)
+        elements = over(tensor.numel, path)
+        touched = over(active[name], path) if name in active else elements
+        used = normal(sum(uses.get(name, []), start=product(())) - 1)
+        found.append(Parameter(tensor, elements, touched, used, name in tables, name in graph.trainable))
+    return tuple(found)
+
+
+def _readers(graph: Graph) -> tuple[set[str], Mapping[str, Expr], Mapping[str, list[Expr]]]:
+    """Return the weights that lookups read, what one token touches of some, and the uses by contractions."""
+    storage = Storage(graph)
+    tables: set[str] = set()
+    active: dict[str, Expr] = {}
+    uses: dict[str, list[Expr]] = {}
+    for node, path in walk(graph.nodes):
+        if not isinstance(node, Node) or node.op.alias:
+            continue
+        ins = [graph.tensors[name] for name in node.ins]
+        for slot, name in enumerate(node.ins):
+            root = storage.view(name)
+            if graph.tensors[root].role != "weight":
+                continue
+            own = getattr(node.op, "active", None)
+            touched = graph.tensors[root].numel if own is None else own(slot, ins)
+            if own is not None:
+                active[root] = touched
+            if isinstance(node.op, Embedding):
+                tables.add(root)
+            elif node.op.contracted():
+                uses.setdefault(root, []).append(over(touched, path))
+    return tables, active, uses

@@ -1,0 +1,244 @@
+"""Work: counts of primitives for every node, times the ranges of the repeats around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from symacct.algebra.normal import normal, product
+from symacct.algebra.symbols import as_expr
+from symacct.derivation.ranges import over
+from symacct.derivation.storage import Storage
+from symacct.graph import Node, Repeat, Step_, walk
+from symacct.ops.attention import FusedAttention
+from symacct.ops.attention_grad import FusedAttentionGrad
+from symacct.ops.lookup import Embedding, EmbeddingGrad
+from symacct.ops.optimizer import RULES, Update
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from sympy import Expr
+
+    from symacct.derivation.differentiate import Step
+    from symacct.graph import Graph
+    from symacct.op import Op
+    from symacct.tensor import Tensor
+
+ONE_DEVICE = "one device"
+ONE_HOT, VECTOR = "one_hot", "vector_use"
+"""Two counts that only some conventions price: a lookup as a product with one-hot rows, and each
+elementwise use of a parameter as if the parameter were a matmul weight."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Query-key pairs that a node's work is proportional to: all of them, and those its mask allows."""
+
+    full: Expr
+    allowed: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One primitive of one node, over all iterations.
+
+    Attributes:
+        label: the node.
+        of: the forward op it serves; its own label in the forward pass.
+        path: names of the repeats around it.
+        phase: forward, backward, recompute or optimizer.
+        kind: what the op is.
+        dtype: of its value.
+        primitive: what is counted.
+        count: in one iteration, with all query-key pairs.
+        expr: over all iterations, with all pairs.
+        half: the same with half of the pairs.
+        exact: the same with the pairs that the mask allows.
+        matmul: whether it belongs to the ``.matmul`` totals.
+        between: whether it is a product between activations, no parameter in it.
+        placement: where it runs.
+    """
+
+    label: str
+    of: str
+    path: tuple[str, ...]
+    phase: str
+    kind: str
+    dtype: str
+    primitive: str
+    count: Expr
+    expr: Expr
+    half: Expr
+    exact: Expr
+    matmul: bool
+    between: bool = False
+    placement: str = ONE_DEVICE
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """A node, its tensors and where it stands, on the way to rows."""
+
+    node: Node
+    path: tuple[Repeat, ...]
+    ins: tuple[Tensor, ...]
+    outs: tuple[Tensor, ...]
+    between: bool = False
+
+    def rows(self, phase: str, ways: Sequence[Mapping[str, Expr]], matmul: frozenset[str]) -> Iterator[Row]:
+        """Yield a row for each primitive; ``ways`` are the counts with full, half and allowed pairs."""
+        full, half, exact = ways
+        names = tuple(r.name for r in self.path)
+        node = self.node
+        for primitive, count in full.items():
+            whole = over(count, self.path)
+            others = (whole if way[primitive] is count else over(way[primitive], self.path) for way in (half, exact))
+            yield Row(
+                node.label, node.of or node.label, names, phase, node.op.kind, self.outs[0].dtype, primitive,
+                count, whole, *others, matmul=primitive in matmul, between=self.between,
+            )  # fmt: skip
+
+
+def forward_work(graph: Graph) -> tuple[Row, ...]:
+    """Return the rows of the forward pass."""
+    return tuple(_rows(graph, graph.nodes, graph.tensors, "forward"))
+
+
+def backward_work(step: Step) -> tuple[Row, ...]:
+    """Return the rows of the backward pass; forward work repeated inside an op is phase ``recompute``."""
+    tensors = {**step.graph.tensors, **step.tensors}
+    return (*_rows(step.graph, step.backward, tensors, "backward"), *_vector_rows(step))
+
+
+def optimizer_work(step: Step, optimizer: str | None) -> tuple[Row, ...]:
+    """Return the rows of the update of each parameter that has a gradient."""
+    if optimizer is None:
+        return ()
+    op = Update(optimizer)
+    repeats = {r.name: r for r, _ in walk(step.graph.nodes) if isinstance(r, Repeat)}
+    rows: list[Row] = []
+    for name in step.gradients:
+        tensor = step.graph.tensors[name]
+        if tensor.role == "weight":
+            ins = (tensor,) * (2 + len(RULES[optimizer].states))
+            node = Node(op, (name,), (name,), f"{name}/update", name)
+            at = _Counted(node, tuple(repeats[r] for r in tensor.path), ins, (tensor,))
+            rows += at.rows("optimizer", (op.counts(ins, ()),) * 3, frozenset())
+    return tuple(rows)
+
+
+def _rows(graph: Graph, nodes: Sequence[Step_], tensors: Mapping[str, Tensor], phase: str) -> Iterator[Row]:
+    products = _between(graph)
+    for node, path in walk(tuple(nodes)):
+        if isinstance(node, Repeat):
+            yield from _sum_rows(node, path, tensors, phase)
+            continue
+        ins, outs = (tuple(tensors[name] for name in names) for names in (node.ins, node.outs))
+        at = _Counted(node, path, ins, outs, (node.of or node.label) in products)
+        matmul = node.op.contracted()
+        counts, again = _ways(node.op, ins, outs)
+        yield from at.rows(phase, counts, matmul)
+        yield from at.rows("recompute", again, matmul)
+        some = _priced_by_some(node, phase, ins, outs)
+        yield from at.rows(phase, (some,) * 3, frozenset(some))
+
+
+Ways = tuple["Mapping[str, Expr]", "Mapping[str, Expr]", "Mapping[str, Expr]"]
+
+
+def _ways(op: Op, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> tuple[Ways, Ways]:
+    """Return an op's own work and the forward work it repeats, with full, half and allowed pairs."""
+    full, again = op.counts(ins, outs), op.recomputed(ins, outs)
+    pairs = pairs_of(op, ins, outs)
+    own = _without(full, again)
+    if pairs is None:
+        return (own,) * 3, (again,) * 3
+    if isinstance(op, FusedAttention | FusedAttentionGrad):
+        some = [(op.counts_at(ins, outs, n), _again_at(op, ins, outs, n)) for n in (pairs.full / 2, pairs.allowed)]
+        return (own, *(_without(f, a) for f, a in some)), (again, *(a for _, a in some))  # type: ignore[return-value]
+    shares = (as_expr(1) / 2, pairs.allowed / pairs.full)
+    return (own, *(_shared(op, own, ins, outs, share) for share in shares)), (again,) * 3  # type: ignore[return-value]
+
+
+def _again_at(op: FusedAttention | FusedAttentionGrad, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], n: Expr) -> Mapping[str, Expr]:
+    return op.recomputed_at(ins, outs, n) if isinstance(op, FusedAttentionGrad) else {}
+
+
+def _without(counts: Mapping[str, Expr], again: Mapping[str, Expr]) -> Mapping[str, Expr]:
+    return {p: normal(n - again[p]) if p in again else n for p, n in counts.items()} if again else counts
+
+
+def _shared(
+    op: Op, counts: Mapping[str, Expr], ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], share: Expr
+) -> Mapping[str, Expr]:
+    """Scale the counts that are made once per pair; those made once per row or result stay."""
+    masked = next(t for t in (*ins, *outs) if t.mask is not None).numel
+    scaled = {}
+    for primitive, count in counts.items():
+        per_pair = normal(count / masked)
+        if op.contracted():
+            once = primitive != "chain" or outs[0].mask is not None
+        else:
+            once = not per_pair.is_number or per_pair.is_integer
+        scaled[primitive] = normal(count * share) if once else count
+    return scaled
+
+
+def _between(graph: Graph) -> frozenset[str]:
+    """Return the labels of contractions between activations: no operand is a parameter or a view of one."""
+    storage = Storage(graph)
+    found = set()
+    for node, _ in walk(graph.nodes):
+        if isinstance(node, Node) and node.op.contracted():
+            roles = {graph.tensors[storage.view(name)].role for name in node.ins}
+            if "weight" not in roles:
+                found.add(node.label)
+    return frozenset(found)
+
+
+def _priced_by_some(node: Node, phase: str, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Mapping[str, Expr]:
+    """Return the counts that only some conventions price."""
+    if isinstance(node.op, Embedding):
+        return {ONE_HOT: product((outs[0].numel, ins[0].dims[0]))}
+    if isinstance(node.op, EmbeddingGrad):
+        return {ONE_HOT: product((ins[0].numel, outs[0].dims[0]))}
+    uses = sum(1 for t in ins if t.role == "weight")
+    if phase == "forward" and uses and not node.op.contracted() and not node.op.alias:
+        return {VECTOR: normal(uses * outs[0].numel)}
+    return {}
+
+
+def _vector_rows(step: Step) -> Iterator[Row]:
+    """Yield twice the forward uses of each elementwise parameter that gets a gradient."""
+    reached = {label for label, _ in step.wanted}
+    for row in forward_work(step.graph):
+        if row.primitive == VECTOR and row.label in reached:
+            count, expr = normal(2 * row.count), normal(2 * row.expr)
+            yield replace(
+                row, label=f"{row.label}/grad", phase="backward", count=count, expr=expr, half=expr, exact=expr
+            )
+
+
+def _sum_rows(repeat: Repeat, path: tuple[Repeat, ...], tensors: Mapping[str, Tensor], phase: str) -> Iterator[Row]:
+    """Yield n - 1 additions for each gradient that is the sum over n iterations."""
+    for inner, outer in repeat.sums:
+        count = normal((repeat.count - 1) * tensors[outer].numel)
+        whole = over(count, path)
+        names = tuple(r.name for r in path)
+        yield Row(
+            outer, str(repeat.of), names, phase, "elementwise", tensors[inner].dtype, "add",
+            count, whole, whole, whole, matmul=False,
+        )  # fmt: skip
+
+
+def pairs_of(op: Op, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Pairs | None:
+    """Return the pairs that the op's work is proportional to, if a structural mask covers its axes."""
+    if isinstance(op, FusedAttention | FusedAttentionGrad):
+        found = op.pairs(ins)
+        return None if found is None else Pairs(product(found[1:]), found[0].allowed(*found[1:]))
+    for tensor in (*ins, *outs):
+        if tensor.mask is not None and not op.alias:
+            rows, cols = tensor.dim(tensor.mask.rows), tensor.dim(tensor.mask.cols)
+            return Pairs(product((rows, cols)), tensor.mask.allowed(rows, cols))
+    return None
