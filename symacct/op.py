@@ -162,6 +162,11 @@ class Op(ABC):
         """Whether output 0 is a view of input 0: no bytes move and the storage is shared."""
         return False
 
+    @property
+    def moves(self) -> bool:
+        """Whether elements are read or written at all: a view moves nothing."""
+        return not self.alias
+
     def recomputed(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
         """Return counts that repeat forward work inside this op (part of hardware, not of model FLOPs)."""
         return {}

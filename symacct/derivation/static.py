@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from symacct.algebra.normal import normal, product
+from symacct.algebra.normal import total
 from symacct.derivation.ranges import over
 from symacct.derivation.storage import Storage
 from symacct.graph import Graph, Node, Repeat, walk
@@ -50,7 +50,7 @@ def parameters(graph: Graph) -> tuple[Parameter, ...]:
         path = tuple(repeats[r] for r in tensor.path)
         elements = over(tensor.numel, path)
         touched = over(active[name], path) if name in active else elements
-        used = normal(sum(uses.get(name, []), start=product(())) - 1)
+        used = total(uses.get(name, []))
         found.append(Parameter(tensor, elements, touched, used, name in tables, name in graph.trainable))
     return tuple(found)
 

@@ -40,6 +40,11 @@ class Cached(Op):
         """The result is the cache itself."""
         return True
 
+    @property
+    def moves(self) -> bool:
+        """The new elements are written."""
+        return True
+
     def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
         """Return the cache's axes."""
         return (value(ins[0].axes, ins[0].dims, ins[0].dtype),)

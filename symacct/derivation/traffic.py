@@ -1,0 +1,305 @@
+"""Bytes moved, as elements read and written, by one of four accounts.
+
+algorithmic
+    each op reads the elements it touches once per distinct input and writes every output once.
+issued
+    every access: each operand is read once for each point of the op's index space.
+fused
+    a maximal run of ops that are not contractions is one op; only what crosses its border counts.
+compulsory
+    the touched elements of graph inputs, weights and outputs, once.
+
+Views cost nothing in all four, and compulsory <= fused <= algorithmic <= issued.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from symacct.algebra.normal import normal, product, same, total
+from symacct.derivation.ranges import over, over_box, union
+from symacct.graph import Node, Repeat, walk
+from symacct.ops.join import Slice
+from symacct.ops.optimizer import RULES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from sympy import Expr
+
+    from symacct.derivation.differentiate import Step
+    from symacct.derivation.ranges import Box
+    from symacct.graph import Step_
+    from symacct.tensor import Tensor
+
+Path = tuple[Repeat, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """Elements that one op (or fused run, or the whole pass) moves in one direction, over all iterations.
+
+    ``role`` and ``dtype`` are what the policy needs to turn elements into bytes.
+    """
+
+    label: str
+    path: tuple[str, ...]
+    phase: str
+    written: bool
+    tensor: str
+    dtype: str
+    role: str
+    elements: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Nodes that count as one: a single op, or a fused run."""
+
+    nodes: tuple[Node, ...]
+    path: Path
+    phase: str
+
+    @property
+    def label(self) -> str:
+        return self.nodes[0].label if len(self.nodes) == 1 else f"{self.nodes[0].label} .. {self.nodes[-1].label}"
+
+
+class Traffics:
+    """The traffic of a step; each account is worked out when it is asked for."""
+
+    def __init__(self, step: Step, optimizer: str | None) -> None:
+        """Index the makers of both passes."""
+        self.step = step
+        self.optimizer = optimizer
+        self.tensors: Mapping[str, Tensor] = {**step.graph.tensors, **step.tensors}
+        self.makers: dict[str, Node] = {}
+        for nodes in (step.graph.nodes, step.backward):
+            for node, _ in walk(nodes):
+                if isinstance(node, Node):
+                    self.makers |= dict.fromkeys(node.outs, node)
+        self.roles = self._gradient_roles()
+
+    def rows(self, account: str) -> tuple[Traffic, ...]:
+        """Return the rows of an account: forward, backward and optimizer; compulsory adds phase ``step``."""
+        if account == "compulsory":
+            return (*self._compulsory(), *self._updates(once=True))
+        runs = [run for phase in self._phases() for run in self._runs(*phase, fused=account == "fused")]
+        escaping = self._escaping(runs) if account == "fused" else None
+        rows: list[Traffic] = []
+        for run in runs:
+            if account == "issued":
+                rows += self._issued(run)
+            else:
+                rows += self._reads(run)
+                rows += self._writes(run, escaping)
+        return (*rows, *self._sums(), *self._updates())
+
+    def _phases(self) -> tuple[tuple[tuple[Step_, ...], str], ...]:
+        return (self.step.graph.nodes, "forward"), (self.step.backward, "backward")
+
+    def _gradient_roles(self) -> Mapping[str, str]:
+        """Return the role of the gradients of weights: they have a precision of their own."""
+        weights = {name for name, t in self.step.graph.tensors.items() if t.role == "weight"}
+        found = {g for name, gs in self.step.gradients.items() if name in weights for g in gs}
+        sums = [pair for r, _ in walk(self.step.backward) if isinstance(r, Repeat) for pair in r.sums]
+        for _ in range(len(sums)):
+            more = {inner for inner, outer in sums if outer in found} - found
+            if not more:
+                break
+            found |= more
+        return dict.fromkeys(found, "weight gradient")
+
+    # ---- runs ----
+
+    def _runs(self, nodes: Sequence[Step_], phase: str, path: Path = (), *, fused: bool) -> Iterator[_Run]:
+        """Split a body into runs: single ops, or maximal stretches of ops that are not contractions."""
+        stretch: list[Node] = []
+        for node in nodes:
+            if isinstance(node, Node) and not node.op.moves:
+                continue
+            if isinstance(node, Node) and fused and not node.op.contracted():
+                stretch.append(node)
+                continue
+            if stretch:
+                yield _Run(tuple(stretch), path, phase)
+                stretch = []
+            if isinstance(node, Repeat):
+                yield from self._runs(node.body, phase, (*path, node), fused=fused)
+            else:
+                yield _Run((node,), path, phase)
+        if stretch:
+            yield _Run(tuple(stretch), path, phase)
+
+    def source(self, name: str) -> tuple[str, str]:
+        """Return the tensor whose elements a read of ``name`` touches, and the storage it lies in.
+
+        A slice is touched alone; an expanded tensor has no elements but those of its source.
+        """
+        touched: str | None = None
+        while name in self.makers:
+            node = self.makers[name]
+            if not node.op.alias or node.outs[0] != name:
+                break
+            if isinstance(node.op, Slice):
+                touched = touched or name
+            name = node.ins[0]
+        return touched or name, name
+
+    def _touched(self, name: str, amount: Expr) -> tuple[str, str, Expr]:
+        """Return the touched tensor, its storage, and the elements read, views taken into account."""
+        part, root = self.source(name)
+        if part != name and same(amount, self.tensors[name].numel):
+            amount = self.tensors[part].numel
+        return part, root, amount
+
+    def _amounts(self, node: Node) -> Iterator[tuple[str, str, Expr]]:
+        ins, outs = [self.tensors[n] for n in node.ins], [self.tensors[n] for n in node.outs]
+        for name, amount in zip(node.ins, node.op.reads(ins, outs), strict=True):
+            if amount != 0:
+                yield self._touched(name, amount)
+
+    # ---- rows ----
+
+    def _row(self, run: _Run, name: str, elements: Expr, *, written: bool) -> Traffic:
+        return self._made(run.label, run.path, run.phase, name, over(elements, run.path), written=written)
+
+    def _made(self, label: str, path: Path, phase: str, name: str, elements: Expr, *, written: bool) -> Traffic:
+        t = self.tensors[name]
+        role = self.roles.get(name, t.role)
+        return Traffic(label, tuple(r.name for r in path), phase, written, name, t.dtype, role, elements)
+
+    def _reads(self, run: _Run) -> Iterator[Traffic]:
+        """Yield what a run reads from outside: each storage once, a part of it where only parts are touched."""
+        made = {name for node in run.nodes for name in node.outs}
+        parts: dict[str, dict[str, list[Expr]]] = defaultdict(lambda: defaultdict(list))
+        for node in run.nodes:
+            for part, root, amount in self._amounts(node):
+                if root not in made:
+                    parts[root][part].append(amount)
+        for root, touched in parts.items():
+            yield self._row(run, root, self._once(root, touched), written=False)
+
+    def _once(self, root: str, touched: Mapping[str, Iterable[Expr]]) -> Expr:
+        """Return the elements of a storage that are touched: all of it, or the sum of the distinct parts."""
+        amounts = []
+        for part, reads in touched.items():
+            whole = self.tensors[part].numel
+            complete = any(same(amount, whole) for amount in reads)
+            if complete and part == root:
+                return whole
+            amounts += [whole] if complete else list(reads)
+        return total(amounts)
+
+    def _writes(self, run: _Run, escaping: set[str] | None) -> Iterator[Traffic]:
+        for node in run.nodes:
+            ins, outs = [self.tensors[n] for n in node.ins], [self.tensors[n] for n in node.outs]
+            for name, amount in zip(node.outs, node.op.writes(ins, outs), strict=True):
+                if escaping is None or name in escaping or node.op.contracted():
+                    yield self._row(run, name, amount, written=True)
+
+    def _issued(self, run: _Run) -> Iterator[Traffic]:
+        (node,) = run.nodes
+        ins, outs = [self.tensors[n] for n in node.ins], [self.tensors[n] for n in node.outs]
+        for name, amount in zip(node.ins, node.op.issues(ins, outs), strict=True):
+            if amount != 0:
+                yield self._row(run, name, amount, written=False)
+        yield from self._writes(run, None)
+
+    def _escaping(self, runs: Sequence[_Run]) -> set[str]:
+        """Return the storages that are read outside of the run that makes them, or kept."""
+        home = {name: at for at, run in enumerate(runs) for node in run.nodes for name in node.outs}
+        out = {
+            root
+            for at, run in enumerate(runs)
+            for node in run.nodes
+            for name in node.ins
+            for root in (self.source(name)[1],)
+            if home.get(root) != at
+        }
+        kept = [*self.step.graph.outputs, *(g for gs in self.step.gradients.values() for g in gs)]
+        for nodes, _ in self._phases():
+            for repeat, _path in walk(nodes):
+                if isinstance(repeat, Repeat):
+                    kept += [str(name) for c in repeat.carry for name in (c.init, c.leave)]
+                    kept += [inner for inner, _outer in repeat.sums]
+        return out | {self.source(name)[1] for name in kept}
+
+    def _sums(self) -> Iterator[Traffic]:
+        """Yield the accumulation of sums over iterations: the first is taken over, the others added in place."""
+        for repeat, path in walk(self.step.backward):
+            if not isinstance(repeat, Repeat):
+                continue
+            for inner, outer in repeat.sums:
+                elements = over(normal((repeat.count - 1) * self.tensors[outer].numel), path)
+                for name, written in ((inner, False), (outer, False), (outer, True)):
+                    yield self._made(outer, path, "backward", name, elements, written=written)
+
+    # ---- compulsory ----
+
+    def _compulsory(self) -> Iterator[Traffic]:
+        phases = self._phases()
+        yield from self._compulsory_reads((phases[0],), "forward")
+        yield from self._compulsory_reads((phases[1],), "backward")
+        yield from self._compulsory_reads(phases, "step")
+        for name in dict.fromkeys(self.step.graph.outputs):
+            root = self.source(name)[1]
+            if self.tensors[root].role == "activation":
+                for phase in ("forward", "step"):
+                    yield self._made(phase, (), phase, root, self.tensors[root].numel, written=True)
+        repeats = {r.name: r for r, _ in walk(self.step.backward) if isinstance(r, Repeat)}
+        for gradients in self.step.gradients.values():
+            for name in gradients:
+                path = tuple(repeats[r] for r in self.tensors[name].path)
+                elements = over(self.tensors[name].numel, path)
+                for phase in ("backward",) if self.optimizer else ("backward", "step"):
+                    yield self._made(phase, (), phase, name, elements, written=True)
+
+    def _compulsory_reads(self, phases: Iterable[tuple[tuple[Step_, ...], str]], phase: str) -> Iterator[Traffic]:
+        """Yield the touched elements of inputs and weights: whole ones by the iterations that read them."""
+        boxes: dict[str, list[Box]] = defaultdict(list)
+        partial: dict[str, list[Expr]] = defaultdict(list)
+        for run in (run for p in phases for run in self._runs(*p, fused=False)):
+            ranges = {str(r.of or r.name): (r.lo, r.hi) for r in run.path}
+            for part, root, amount in self._amounts(run.nodes[0]):
+                t = self.tensors[root]
+                if t.role not in ("input", "weight", "cache"):
+                    continue
+                if part == root and same(amount, t.numel):
+                    boxes[root].append(tuple(ranges[r] for r in t.path))
+                else:
+                    partial[root].append(over(amount, run.path))
+        indices = {r.name: r.index for r, _ in walk(self.step.graph.nodes) if isinstance(r, Repeat)}
+        for root in dict.fromkeys((*boxes, *partial)):
+            t = self.tensors[root]
+            if root in boxes:
+                own = [indices[r] for r in t.path]
+                elements = total(over_box(t.numel, own, box) for box in union(boxes[root])[0])
+            else:
+                elements = total(partial[root])
+            yield self._made(phase, (), phase, root, elements, written=False)
+
+    # ---- the update ----
+
+    def _updates(self, *, once: bool = False) -> Iterator[Traffic]:
+        """Yield the optimizer's traffic: parameter, gradient and states read, parameter and states written.
+
+        ``once`` leaves out what the passes before have read or made already.
+        """
+        if self.optimizer is None:
+            return
+        repeats = {r.name: r for r, _ in walk(self.step.graph.nodes) if isinstance(r, Repeat)}
+        states = len(RULES[self.optimizer].states)
+        moves = [("weight", True, 1), ("state", False, states), ("state", True, states)]
+        if not once:
+            moves += [("weight", False, 1), ("weight gradient", False, 1)]
+        for name in self.step.gradients:
+            t = self.tensors[name]
+            if t.role == "weight":
+                elements = over(t.numel, tuple(repeats[r] for r in t.path))
+                for role, written, times in moves:
+                    if times:
+                        whole = product((elements, times))
+                        yield Traffic(f"{name}/update", t.path, "optimizer", written, name, t.dtype, role, whole)
