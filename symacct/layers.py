@@ -16,14 +16,16 @@ from symacct.ops.cast import Cast
 from symacct.ops.dropout import Dropout
 from symacct.ops.einsum import Einsum, bind_words
 from symacct.ops.elementwise import TABLE, Elementwise
+from symacct.ops.grouped import GroupedMatmul
 from symacct.ops.join import Concatenate, Slice
+from symacct.ops.logsoftmax import LogSoftmax
 from symacct.ops.lookup import Embedding
 from symacct.ops.loss import CrossEntropy
 from symacct.ops.norm import LayerNorm, RMSNorm
 from symacct.ops.reduce import Reduce
 from symacct.ops.rotary import Rotary
-from symacct.ops.route import GroupedMatmul, TopK
-from symacct.ops.softmax import LogSoftmax, Softmax
+from symacct.ops.route import TopK
+from symacct.ops.softmax import Softmax
 from symacct.ops.view import Keys, Rearrange
 from symacct.patterns import einsum_words, fill, sides, words
 from symacct.tensor import Mask

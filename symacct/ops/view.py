@@ -94,8 +94,8 @@ class Rearrange(Op):
 
     def latex(self, *inputs: str) -> str:
         """Return the pattern over its operand."""
-        sides = (r"\,".join(_group(g) for g in side) for side in (self.left, self.right))
-        return rf"\operatorname{{rearrange}}_{{{r'\to '.join(sides)}}}({inputs[0]})"
+        pattern = r"\to ".join(r"\,".join(_group(g) for g in side) for side in (self.left, self.right))
+        return rf"\operatorname{{rearrange}}_{{{pattern}}}({inputs[0]})"
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
@@ -167,4 +167,4 @@ class Keys(Op):
 
 
 def _group(group: tuple[str, ...]) -> str:
-    return group[0] if len(group) == 1 else f"({r'\,'.join(group)})"
+    return group[0] if len(group) == 1 else "(" + r"\,".join(group) + ")"
