@@ -164,7 +164,7 @@ class Builder(Layers):
 
     def require(self, condition: Condition) -> None:
         """Record a condition under which the graph exists; refuse one that cannot hold."""
-        if not condition.free_symbols and not condition.holds({}):
+        if not condition.names and not condition.holds({}):
             raise SizeError(
                 f"the sizes break a condition of graph {self.name}", expected=condition.text, got="it does not hold"
             )

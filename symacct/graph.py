@@ -144,7 +144,7 @@ class Graph:
         exact = {name: as_expr(size) for name, size in sizes.items()}
         conditions = tuple(c.substitute(exact) for c in self.conditions)
         for before, condition in zip(self.conditions, conditions, strict=True):
-            if not condition.free_symbols and not condition.holds({}):
+            if not condition.names and not condition.holds({}):
                 raise SizeError(
                     f"these sizes break a condition of graph {self.name}",
                     expected=before.text,
