@@ -86,7 +86,7 @@ def _ordered(ends: list[Expr], conditions: list[Condition]) -> list[Expr]:
                 expected="ends that are constants or one count less a constant",
                 got=", ".join(map(str, growing)),
             )
-    growing.sort(key=lambda e: int(normal(e - growing[0])))
+    growing = sorted(growing, key=lambda e: int(normal(e - growing[0])))
     if constants and growing:
         conditions.append(Condition("at_least", growing[0], constants[-1]))
     return constants + growing
