@@ -15,9 +15,12 @@ from symacct.ops.attention import FusedAttention
 from symacct.ops.cast import Cast
 from symacct.ops.dropout import Dropout
 from symacct.ops.einsum import Einsum, bind_words
-from symacct.ops.elementwise import TABLE, Elementwise
+from symacct.ops.elementwise import Elementwise
+from symacct.ops.elementwise_table import ROWS as TABLE
+from symacct.ops.grouped import GroupedMatmul
 from symacct.ops.grouped import GroupedMatmul
 from symacct.ops.join import Concatenate, Slice
+from symacct.ops.logsoftmax import LogSoftmax
 from symacct.ops.logsoftmax import LogSoftmax
 from symacct.ops.lookup import Embedding
 from symacct.ops.loss import CrossEntropy
@@ -429,9 +432,24 @@ class Layers(ABC):
         values, indices = self.apply(op, scores, label="topk" if label is None else f"={label}")
         return values, indices
 
-    def grouped(self, x: Var, w: Var, experts: Var, *, label: str | None = None, **axes: Any) -> Var:
-        """Multiply each (token, choice) row by the weight of its expert: exact work, whatever the routing."""
-        return self._one(GroupedMatmul(**axes), x, w, experts, label=label, default="grouped")
+    def grouped(
+        self,
+        x: Var,
+        w: Var,
+        experts: Var,
+        *,
+        expert: str = "E",
+        over: str = "D",
+        choice: str = "k",
+        label: str | None = None,
+    ) -> Var:
+        """Multiply each row by the weight of its expert: exact work, however rows are spread over experts.
+
+        ``experts[.., k]`` are indices; axis ``over`` of ``x[.., D]`` or ``x[.., k, D]`` and of
+        ``w[E, D, F]`` is summed; the result is ``[.., k, F]``.
+        """
+        op = GroupedMatmul(expert, over, choice)
+        return self._one(op, x, w, experts, label=label, default="grouped")
 
 
 def _spread(

@@ -1,0 +1,52 @@
+"""symacct: derive what a neural network costs from its computation graph, as formulas.
+
+Names are imported when they are first used, so that ``import symacct`` is instant.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from symacct.build import Builder as Builder
+    from symacct.build import Definition as Definition
+    from symacct.build import Var as Var
+    from symacct.build import graph as graph
+    from symacct.convention import CONVENTIONS as CONVENTIONS
+    from symacct.convention import Convention as Convention
+    from symacct.convention import convention as convention
+    from symacct.derive import Account as Account
+    from symacct.derive import derive as derive
+    from symacct.errors import SymacctError as SymacctError
+    from symacct.graph import Graph as Graph
+    from symacct.policy import Policy as Policy
+    from symacct.policy import precision as precision
+    from symacct.quantity import Quantity as Quantity
+    from symacct.readers.files import load as load
+
+__version__ = "0.1.0"
+
+HOMES = {
+    "Account": "symacct.derive", "Builder": "symacct.build", "CONVENTIONS": "symacct.convention",
+    "Convention": "symacct.convention", "Definition": "symacct.build", "Graph": "symacct.graph",
+    "Policy": "symacct.policy", "Quantity": "symacct.quantity", "SymacctError": "symacct.errors",
+    "Var": "symacct.build", "convention": "symacct.convention", "derive": "symacct.derive",
+    "graph": "symacct.build", "load": "symacct.readers.files", "precision": "symacct.policy",
+}  # fmt: skip
+"""Where each public name lives."""
+
+__all__ = ["Account", "Builder", "CONVENTIONS", "Convention", "Definition", "Graph", "Policy", "Quantity",
+           "SymacctError", "Var", "convention", "derive", "graph", "load", "precision"]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used."""
+    if name not in HOMES:
+        raise AttributeError(f"module 'symacct' has no attribute {name!r}")
+    return getattr(import_module(HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return [*__all__, "__version__"]
