@@ -260,7 +260,7 @@ def price(convention: Convention, row: Row, *, matmul: bool) -> Expr:
     c = convention
     if (matmul or not c.elementwise) and not row.matmul:
         return as_expr(0)
-    if c.head == "left out" and "head" in row.of.split("/"):
+    if c.head == "left out" and row.matmul and "head" in row.of.split("/"):
         return as_expr(0)
     if row.primitive == "one_hot":
         each = 2 if c.embedding == "matmul" else 0
