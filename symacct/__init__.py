@@ -5,7 +5,9 @@ Names are imported when they are first used, so that ``import symacct`` is insta
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -50,3 +52,18 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     """Return the public names."""
     return [*__all__, "__version__"]
+
+
+class _Package(ModuleType):
+    """A package whose public names stay what they are when the modules of the same names are imported.
+
+    Importing ``symacct.derive`` would otherwise put the module in the place of the function.
+    """
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Set an attribute, except for a module over a public name."""
+        if not (name in HOMES and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
