@@ -83,6 +83,7 @@ class Account:
         self.policy = policy
         self.convention = convention
         self.graph, self.dead = living(prepared(source, policy.workload))
+        self._terms: dict[tuple[str, bool, str], tuple[tuple[Term, ...], Expr]] = {}
 
     @property
     def trains(self) -> bool:
@@ -99,7 +100,8 @@ class Account:
     @cached_property
     def work(self) -> tuple[Row, ...]:
         """Counts of primitives, a row for each node and primitive."""
-        return (*forward_work(self.graph), *backward_work(self.step), *optimizer_work(self.step, self.policy.optimizer))
+        forward = forward_work(self.graph)
+        return (*forward, *backward_work(self.step, forward), *optimizer_work(self.step, self.policy.optimizer))
 
     @cached_property
     def traffic(self) -> tuple[Traffic, ...]:
@@ -164,7 +166,7 @@ class Account:
         if name.startswith("intensity."):
             return self._intensity(name)
         unit = _unit(name)
-        return Quantity(total(term.expr for term in self.terms(name)), unit, self._when(name))
+        return Quantity(self._total(name), unit, self._when(name))
 
     def _known(self, name: str) -> None:
         if name not in QUANTITIES:
@@ -196,6 +198,34 @@ class Account:
             raise RuleError(f"{name} is no sum of terms", expected="a quantity that adds up", got=name)
         rows = _FAMILIES[name.split(".")[0]](self, name)
         return tuple(term for term in rows if term.expr != 0)
+
+    def priced(self, phase: str, *, matmul: bool) -> tuple[Term, ...]:
+        """Return the FLOP terms of a phase: forward, backward, recompute or optimizer."""
+        return self._kept("flops", phase, matmul)[0]
+
+    def moved(self, phase: str, *, written: bool) -> tuple[Term, ...]:
+        """Return the byte terms of a phase in one direction."""
+        return self._kept("bytes", phase, written)[0]
+
+    def _kept(self, family: str, phase: str, flag: bool) -> tuple[tuple[Term, ...], Expr]:  # noqa: FBT001
+        """Return terms and their total, worked out once: several quantities are sums of them."""
+        key = (phase, flag, family)
+        if key not in self._terms:
+            rows = _priced(self, phase, matmul=flag) if family == "flops" else _moved(self, phase, written=flag)
+            terms = tuple(rows)
+            self._terms[key] = terms, total(term.expr for term in terms)
+        return self._terms[key]
+
+    def _total(self, name: str) -> Expr:
+        """Return the sum of a quantity's terms."""
+        if name.startswith("flops."):
+            base, scope = _scope(name)
+            phases = ("optimizer",) if base == "flops.optimizer" else PHASES[base]
+            return total(self._kept("flops", phase, scope == "matmul")[1] for phase in phases)
+        if name.startswith("bytes."):
+            phases, directions = _moves(self, name)
+            return total(self._kept("bytes", phase, written)[1] for phase in phases for written in directions)
+        return total(term.expr for term in self.terms(name))
 
     # ---- evaluation ----
 
@@ -235,15 +265,19 @@ def _unit(name: str) -> Unit:
 
 
 def _flops(account: Account, name: str) -> Iterator[Term]:
-    """Yield FLOP terms, primitives of one node joined."""
     base, scope = _scope(name)
-    phases = ("optimizer",) if base == "flops.optimizer" else PHASES[base]
-    joined: dict[tuple[str, str], tuple[Row, list[Expr]]] = {}
+    for phase in ("optimizer",) if base == "flops.optimizer" else PHASES[base]:
+        yield from account.priced(phase, matmul=scope == "matmul")
+
+
+def _priced(account: Account, phase: str, *, matmul: bool) -> Iterator[Term]:
+    """Yield the FLOP terms of a phase, primitives of one node joined."""
+    joined: dict[str, tuple[Row, list[Expr]]] = {}
     for row in account.work:
-        if row.phase in phases:
-            priced = price(account.convention, row, matmul=scope == "matmul")
+        if row.phase == phase:
+            priced = price(account.convention, row, matmul=matmul)
             if priced != 0:
-                joined.setdefault((row.label, row.phase), (row, []))[1].append(priced)
+                joined.setdefault(row.label, (row, []))[1].append(priced)
     for row, parts in joined.values():
         yield Term(row.label, row.phase, row.path, row.kind, total(parts), FLOP)
 
@@ -276,15 +310,26 @@ def price(convention: Convention, row: Row, *, matmul: bool) -> Expr:
     return product((as_expr(each), expr))
 
 
-def _bytes(account: Account, name: str) -> Iterator[Term]:
+def _moves(account: Account, name: str) -> tuple[tuple[str, ...], tuple[bool, ...]]:
+    """Return the phases and directions that a byte quantity adds up."""
     base, direction = next((name.removesuffix(d), d) for d in (".read", ".written", "") if name.endswith(d))
-    phases = MOVES[base]
-    if account.convention.bytes == "compulsory" and base == "bytes.step":
-        phases = ("step", "optimizer")
+    compulsory = account.convention.bytes == "compulsory" and base == "bytes.step"
+    return ("step", "optimizer") if compulsory else MOVES[base], DIRECTIONS[direction]
+
+
+def _bytes(account: Account, name: str) -> Iterator[Term]:
+    phases, directions = _moves(account, name)
+    for phase in phases:
+        for written in directions:
+            yield from account.moved(phase, written=written)
+
+
+def _moved(account: Account, phase: str, *, written: bool) -> Iterator[Term]:
+    """Yield the byte terms of a phase in one direction."""
     for row in account.traffic:
-        if row.phase in phases and row.written in DIRECTIONS[direction]:
+        if row.phase == phase and row.written is written:
             each = account.policy.nbytes(row.dtype, row.role)
-            note = f"{'writes' if row.written else 'reads'} {row.tensor} ({account.policy.dtype(row.dtype, row.role)})"
+            note = f"{'writes' if written else 'reads'} {row.tensor} ({account.policy.dtype(row.dtype, row.role)})"
             yield Term(row.label, row.phase, row.path, note, product((as_expr(each), row.elements)), BYTE)
 
 

@@ -105,10 +105,10 @@ def forward_work(graph: Graph) -> tuple[Row, ...]:
     return tuple(_rows(graph, graph.nodes, graph.tensors, "forward"))
 
 
-def backward_work(step: Step) -> tuple[Row, ...]:
+def backward_work(step: Step, forward: Sequence[Row]) -> tuple[Row, ...]:
     """Return the rows of the backward pass; forward work repeated inside an op is phase ``recompute``."""
     tensors = {**step.graph.tensors, **step.tensors}
-    return (*_rows(step.graph, step.backward, tensors, "backward"), *_vector_rows(step))
+    return (*_rows(step.graph, step.backward, tensors, "backward"), *_vector_rows(step, forward))
 
 
 def optimizer_work(step: Step, optimizer: str | None) -> tuple[Row, ...]:
@@ -209,10 +209,10 @@ def _priced_by_some(node: Node, phase: str, ins: tuple[Tensor, ...], outs: tuple
     return {}
 
 
-def _vector_rows(step: Step) -> Iterator[Row]:
+def _vector_rows(step: Step, forward: Sequence[Row]) -> Iterator[Row]:
     """Yield twice the forward uses of each elementwise parameter that gets a gradient."""
     reached = {label for label, _ in step.wanted}
-    for row in forward_work(step.graph):
+    for row in forward:
         if row.primitive == VECTOR and row.label in reached:
             count, expr = normal(2 * row.count), normal(2 * row.expr)
             yield replace(
