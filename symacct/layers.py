@@ -303,6 +303,8 @@ class Layers(ABC):
 
     def _quotient(self, dim: Expr, by: Expr, where: str) -> Expr:
         quotient = normal(dim / by)
+        if by == 1:
+            return quotient
         if quotient.is_number and not quotient.is_integer:
             raise SizeError(
                 f"{by} does not divide {dim}", where=where, expected=f"a multiple of {by}", got=str(dim),
