@@ -21,12 +21,8 @@ def moe(b):
     share, chosen = b.topk(chances, "E", "k", "k")
     share = share / b.reduce("B S k -> B S", share, "sum", label="share_sum")
 
-    def expert(x, name, into):
-        with b.region(name):
-            w = b.weight("weight", f"E {into}")
-            axes = {"expert_axis": "E", "in_axis": into.split()[0], "choice_axis": "k"}
-            return b.grouped(x, w, chosen, **axes, label="matmul")
-
-    hidden = b.silu(expert(x, "gate", "D F")) * expert(x, "up", "D F")
-    out = expert(hidden, "down", "F D")
+    gate = b.grouped(x, b.weight("gate/weight", "E D F"), chosen, label="gate/matmul")
+    up = b.grouped(x, b.weight("up/weight", "E D F"), chosen, label="up/matmul")
+    down = b.weight("down/weight", "E F D")
+    out = b.grouped(b.silu(gate) * up, down, chosen, over="F", label="down/matmul")
     return b.reduce("B S k D -> B S D", out * share, "sum", label="combine")

@@ -1,0 +1,102 @@
+"""Python files with graphs. Loading one runs it, as importing it would."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from symacct.build import Definition
+from symacct.errors import ReadError, SymacctError, unknown
+from symacct.graph import Graph
+from symacct.readers.strict_json import read_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+def graph_of(path: Path, name: str | None = None) -> Graph:
+    """Run a file and return one of its graphs; ``name`` may be left out where it has only one.
+
+    Raises:
+        SymacctError: the file cannot be read or fails, with its line; or it has no such graph.
+    """
+    found = _graphs(path, _run(path))
+    if name is None and len(found) == 1:
+        name = next(iter(found))
+    if name is None:
+        raise ReadError(
+            f"{path.name} has {len(found) or 'no'} graphs",
+            where=str(path),
+            expected=f"{path.name}:NAME, one of: {', '.join(sorted(found))}" if found else "one graph",
+            got=path.name,
+            fix=None if found else 'decorate a function with @graph({"B": "rows"})',
+        )
+    if name not in found:
+        raise unknown("graph", name, found, where=str(path))
+    with placed(path):
+        chosen = found[name]
+        return chosen() if isinstance(chosen, Definition) else chosen
+
+
+def _graphs(path: Path, names: dict[str, Any]) -> dict[str, Definition | Graph]:
+    """Return what the file itself defines: imported graphs are not among its own."""
+    return {
+        name: value
+        for name, value in names.items()
+        if isinstance(value, Graph)
+        or (isinstance(value, Definition) and value.function.__code__.co_filename == str(path))
+    }
+
+
+def _run(path: Path) -> dict[str, Any]:
+    """Run a file as a module, with its folder first among the places that it imports from."""
+    text = read_text(path)
+    module = ModuleType(f"symacct_graphs_{path.stem}")
+    module.__file__ = str(path)
+    sys.modules[module.__name__] = module
+    sys.path.insert(0, str(path.parent))
+    try:
+        with placed(path):
+            exec(compile(text, str(path), "exec", dont_inherit=True), module.__dict__)  # noqa: S102 (the help says so)
+    finally:
+        sys.path.remove(str(path.parent))
+    return module.__dict__
+
+
+@contextmanager
+def placed(path: Path) -> Iterator[None]:
+    """Turn whatever a file's code raises into an error that names the file and the line.
+
+    Raises:
+        SymacctError: the code failed.
+    """
+    try:
+        yield
+    except SymacctError as error:
+        place = f"{path}:{_line(error, path)}"
+        error.where = place if error.where is None else f"{place}, {error.where}"
+        raise
+    except SyntaxError as error:
+        here = error.filename == str(path)
+        place = f"{path}:{error.lineno}" if here else f"{path}, through {error.filename}:{error.lineno}"
+        raise ReadError(f"{path.name} is not valid Python", where=place, expected="Python", got=error.msg) from error
+    except (Exception, SystemExit) as error:  # noqa: BLE001 (somebody else's code may raise anything)
+        raise ReadError(
+            f"{path.name} fails when it is run",
+            where=f"{path}:{_line(error, path)}",
+            expected="a file that defines graphs",
+            got=f"{type(error).__name__}: {error}"[:200],
+        ) from error
+
+
+def _line(error: BaseException, path: Path) -> int:
+    """Return the line of the file where an error passed through last."""
+    line, trace = 1, error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == str(path):
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line
