@@ -152,8 +152,6 @@ class FusedAttention(Op):
     ) -> tuple[Any, ...]:
         """Call torch's scaled_dot_product_attention on its math path, keys repeated for grouped queries."""
         del outs
-        from torch.nn.attention import SDPBackend, sdpa_kernel
-
         roles = check_roles(self.query_axis, self.key_axis, self.head_axis, self.mask, ins)
         lead = (*roles.batch, *roles.groups)
         sizes = [size(roles.size(axis, ins)) for axis in lead]
@@ -170,7 +168,7 @@ class FusedAttention(Op):
         if self.mask is not None:
             axes = (self.query_axis, self.key_axis)
             keep = allowed(xp, self.mask, axes, tuple(roles.size(a, ins) for a in axes), size)
-        with sdpa_kernel(SDPBackend.MATH):
+        with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
             attend = torch.nn.functional.scaled_dot_product_attention
             o = attend(q, k, v, attn_mask=keep, scale=number(self.scale, size))
         return (ordered(xp, o, (*lead, self.query_axis, roles.feature), roles.out), None)

@@ -1,0 +1,167 @@
+"""Moves between slow and fast memory, one block of an axis at a time.
+
+In a graph that holds them, whole tensors lie in slow memory and everything else in fast memory: what the
+slow memory sees is the sum of the loads and stores.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+from sympy import Expr, Integer, S
+
+from symacct.algebra.normal import same
+from symacct.errors import RuleError, SizeError
+from symacct.op import Example, Op
+from symacct.ops.layout import position, require_axes, require_sizes, sized
+from symacct.tensor import Tensor, value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from symacct.op import Arrays, Emit, NodeLike, Size
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Load(Op):
+    """One block of an axis, copied from slow into fast memory; slow memory sees one read per element.
+
+    >>> Load("T", Integer(2), Integer(0)).infer(sized(T=6, K=3))[0].describe()
+    '[T=2, K=3]'
+
+    Attributes:
+        axis: the axis that is cut into blocks.
+        block: the size of a block.
+        index: which block; the index of a repeat, as a rule.
+    """
+
+    axis: str
+    block: Expr
+    index: Expr
+
+    @property
+    def kind(self) -> str:
+        """A copy."""
+        return "copy"
+
+    def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
+        """Return the tensor with the block's size on the axis."""
+        (whole,) = ins
+        at = position("load", whole, self.axis)
+        dims = (*whole.dims[:at], self.block, *whole.dims[at + 1 :])
+        return (value(whole.axes, dims, whole.dtype),)
+
+    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
+        """Return nothing: elements are copied."""
+        return {}
+
+    def reads(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> tuple[Expr, ...]:  # noqa: ARG002
+        """Return the elements of the block."""
+        return (outs[0].numel,)
+
+    def vjp(self, emit: Emit, node: NodeLike, g: str, wanted: frozenset[int]) -> dict[int, str]:
+        """Refuse: see :func:`_no_backward`."""
+        del emit, g, wanted
+        raise _no_backward(node)
+
+    def run(
+        self, xp: Arrays, arrays: Sequence[Any], ins: Sequence[Tensor], outs: Sequence[Tensor], size: Size
+    ) -> tuple[Any, ...]:
+        """Cut the block out."""
+        del outs
+        start, block = size(self.index * self.block), size(self.block)
+        return (xp.slice(arrays[0], ins[0].axes.index(self.axis), start, start + block),)
+
+    def latex(self, *inputs: str) -> str:
+        """Return the block of its operand."""
+        return rf"\operatorname{{load}}_{{{self.axis}}}({inputs[0]})"
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return the second of three blocks."""
+        return (Example(cls("T", Integer(2), Integer(1)), (sized(B=2, T=6),), frozenset()),)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Store(Op):
+    """A tensor with one block of an axis replaced; slow memory sees one write per element of the block.
+
+    Inputs: the whole tensor, and the block.
+
+    Attributes:
+        axis: the axis that is cut into blocks.
+        index: which block.
+    """
+
+    axis: str
+    index: Expr
+
+    @property
+    def kind(self) -> str:
+        """A copy."""
+        return "copy"
+
+    def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
+        """Return the whole tensor's axes."""
+        whole, block = ins
+        position("store", whole, self.axis)
+        require_axes("store", block, whole.axes)
+        rest = tuple(a for a in block.axes if a != self.axis)
+        require_sizes("store", value(rest, tuple(map(block.dim, rest))), whole)
+        if same(block.dim(self.axis), 0):
+            raise SizeError("a block is empty", expected="at least 1", got="0", fix="choose a larger block")
+        return (value(whole.axes, whole.dims, whole.dtype),)
+
+    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
+        """Return nothing: elements are copied."""
+        return {}
+
+    def reads(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> tuple[Expr, ...]:  # noqa: ARG002
+        """Return the block, which lies in fast memory; the other elements stay where they are."""
+        return (S.Zero, ins[1].numel)
+
+    def writes(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> tuple[Expr, ...]:  # noqa: ARG002
+        """Return the elements of the block."""
+        return (ins[1].numel,)
+
+    def vjp(self, emit: Emit, node: NodeLike, g: str, wanted: frozenset[int]) -> dict[int, str]:
+        """Refuse: see :func:`_no_backward`."""
+        del emit, g, wanted
+        raise _no_backward(node)
+
+    def run(
+        self, xp: Arrays, arrays: Sequence[Any], ins: Sequence[Tensor], outs: Sequence[Tensor], size: Size
+    ) -> tuple[Any, ...]:
+        """Put the block between what stands before and after it."""
+        del outs
+        whole, block = ins
+        at, count = whole.axes.index(self.axis), size(whole.dim(self.axis))
+        width = size(block.dim(self.axis))
+        start = size(self.index) * width
+        before = xp.slice(arrays[0], at, 0, start)
+        after = xp.slice(arrays[0], at, start + width, count)
+        order = [block.axes.index(axis) for axis in whole.axes]
+        return (xp.concatenate([before, xp.permute(arrays[1], order), after], at),)
+
+    def latex(self, *inputs: str) -> str:
+        """Return the stored tensor."""
+        return rf"\operatorname{{store}}_{{{self.axis}}}({', '.join(inputs)})"
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return the middle block of three."""
+        ins = (sized(B=2, T=6), sized(T=2, B=2))
+        return (Example(cls("T", Integer(1)), ins, frozenset()),)
+
+
+def _no_backward(node: NodeLike) -> RuleError:
+    """Return the refusal of a derivative: a tiled graph states what moves in one pass."""
+    return RuleError(
+        "a move between slow and fast memory has no derivative",
+        expected="a graph of one pass",
+        got=f"the gradient of {node.outs[0]}",
+        fix="differentiate the graph that is not cut into blocks",
+    )
