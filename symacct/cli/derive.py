@@ -1,0 +1,82 @@
+"""``symacct derive GRAPH``: the formulas, their values, and where each term comes from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from symacct.cli import options, output
+from symacct.errors import UsageError
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from symacct.derive import Account
+    from symacct.report.data import Report
+
+FORMATS = ("text", "markdown", "latex", "json", "csv")
+
+
+def add(parser: ArgumentParser) -> None:
+    """Add the arguments."""
+    options.add_graph(parser)
+    parser.add_argument(
+        "--explain",
+        action="append",
+        default=[],
+        metavar="QUANTITY",
+        help="each term of a quantity, with the op and the repeat it comes from",
+    )
+    parser.add_argument(
+        "--only",
+        "--quantity",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="show these quantities alone; a first word such as flops stands for its family",
+    )
+    options.add_at(parser)
+    options.add_policy(parser)
+    options.add_convention(parser)
+    options.add_format(parser, FORMATS)
+
+
+def run(args: Namespace) -> int:
+    """Derive, and write the report."""
+    from symacct.derive import derive
+
+    if args.explain and args.only:
+        raise UsageError("--explain and --only choose different tables", expected="one of them", got="both")
+    policy, convention = options.read_policy(args), options.read_convention(args)
+    account = derive(options.read_graph(args), policy=policy, convention=convention)
+    sizes = options.read_at(args, account.graph)
+    output.write(_rendered(args, account, sizes))
+    return 0
+
+
+def _rendered(args: Namespace, account: Account, sizes: dict[str, int]) -> str:
+    from symacct.report.explain import explanation
+    from symacct.report.record import csv_of
+    from symacct.report.summary import summary
+    from symacct.report.tex import latex_of
+    from symacct.report.text import markdown_of, text_of
+
+    explain = options.words(args.explain)
+    if explain:
+        made = explanation(account, explain, sizes)
+    else:
+        made = summary(account, sizes, options.words(args.only))
+    if args.format == "json":
+        return _json(args, account, sizes, made)
+    if args.format == "text":
+        return text_of(made, output.width())
+    return {"markdown": markdown_of, "latex": latex_of, "csv": csv_of}[args.format](made)
+
+
+def _json(args: Namespace, account: Account, sizes: dict[str, int], made: Report) -> str:
+    from symacct.report.record import input_record, result_record
+    from symacct.report.summary import chosen, view
+
+    names = tuple(options.words(args.explain)) or chosen(account, options.words(args.only))
+    given = input_record(account, args.graph, sizes) | {"assume": args.assume}
+    result = result_record(view(account, sizes, names), names, made)
+    return output.envelope("derive", given, result, convention=account.convention, policy=account.policy)

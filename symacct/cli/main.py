@@ -1,0 +1,134 @@
+"""From arguments to an exit status: 0 done, 1 a check failed, 2 the input is wrong, 3 undecided."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from difflib import get_close_matches
+from importlib import import_module, metadata
+from io import TextIOWrapper
+from typing import TYPE_CHECKING, NoReturn
+
+from symacct.errors import SymacctError, UsageError, unknown
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Sequence
+
+VERBS = {
+    "derive": "the formulas of a graph, with where each term comes from",
+    "show": "the graph and its derived backward pass",
+    "check": "run a graph with torch: derived against counted",
+    "list": "what there is: graphs, models, dtypes, conventions, units, ...",
+}
+"""The verbs, in the order of the help; each is a module of this package."""
+
+WRONG, PIPE_CLOSED, INTERRUPTED = 2, 141, 130
+ABOUT = "Derive FLOPs, bytes and memory of a neural network from its computation graph, as formulas."
+AFTER = """\
+exit status: 0 done; 1 a check failed; 2 the input is wrong; 3 undecided
+
+examples:
+  symacct derive deep_linear
+  symacct derive gpt --explain memory.activations
+  symacct derive gpt2 --at B=8,S=1024 --optimizer adamw
+  symacct list graphs
+"""
+
+
+class Parser(ArgumentParser):
+    """A parser whose complaints are errors like all others."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise what argparse would print.
+
+        Raises:
+            UsageError: always.
+        """
+        stranger = re.match(r"unrecognized arguments: (\S+)", message)
+        fix = f"see {self.prog} --help"
+        if stranger:
+            near = get_close_matches(stranger[1].partition("=")[0], list(self.flags()), n=1, cutoff=0.5)
+            fix = f"did you mean {near[0]!r}?" if near else fix
+        raise UsageError(f"{self.prog}: {message}", expected=self.usage_line(), fix=fix)
+
+    def usage_line(self) -> str:
+        """Return the usage in one line."""
+        return " ".join(self.format_usage().removeprefix("usage:").split())
+
+    def flags(self) -> list[str]:
+        """Return the long options."""
+        return [
+            option for action in self._actions for option in action.option_strings if option.startswith("--")
+        ]
+
+
+class _Version:
+    """The version text, looked up only when it is shown."""
+
+    def __mod__(self, _: object) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        try:
+            return f"symacct {metadata.version('symacct')}"
+        except metadata.PackageNotFoundError:
+            return "symacct (not installed)"
+
+
+def parser(verb: str | None = None) -> Parser:
+    """Return the parser of the whole command, or of one verb."""
+    if verb is not None:
+        made = Parser(prog=f"symacct {verb}", allow_abbrev=False, formatter_class=RawDescriptionHelpFormatter)
+        made.description = VERBS[verb]
+        import_module(f"symacct.cli.{verb}").add(made)
+        return made
+    whole = Parser(prog="symacct", allow_abbrev=False, formatter_class=RawDescriptionHelpFormatter)
+    whole.description, whole.epilog = ABOUT, _verbs() + AFTER
+    whole.add_argument("--version", action="version", version=_Version())  # type: ignore[arg-type]
+    whole.usage = "symacct VERB ... (symacct VERB --help says more)"
+    return whole
+
+
+def _verbs() -> str:
+    return "verbs:\n" + "".join(f"  {name:<10} {meaning}\n" for name, meaning in VERBS.items()) + "\n"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        status = _dispatch(arguments)
+        sys.stdout.flush()
+    except SymacctError as error:
+        sys.stderr.write(f"{error}\n")
+        return WRONG
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        return INTERRUPTED
+    return status
+
+
+def _dispatch(arguments: list[str]) -> int:
+    if not arguments:
+        parser().print_help(sys.stderr)
+        return WRONG
+    verb = arguments[0]
+    if verb.startswith("-"):
+        parser().parse_args(arguments)
+        return WRONG
+    if verb not in VERBS:
+        raise unknown("verb", verb, VERBS, where="symacct")
+    args: Namespace = parser(verb).parse_args(arguments[1:])
+    status = import_module(f"symacct.cli.{verb}").run(args)
+    return int(status or 0)

@@ -1,0 +1,155 @@
+"""Flags that mean the same for every verb, and how they become values. Nothing heavy is imported on top."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from symacct.errors import SizeError, UsageError, unknown
+from symacct.policy import SAVES, WORKLOADS
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Sequence
+
+    from symacct.convention import Convention
+    from symacct.graph import Graph
+    from symacct.policy import Policy
+
+ATTENTION = ("full", "half", "exact")
+BYTES = ("algorithmic", "issued", "fused", "compulsory")
+
+
+def add_graph(parser: ArgumentParser) -> None:
+    """Add the graph, and what is put into it."""
+    parser.add_argument(
+        "graph",
+        metavar="GRAPH",
+        help="a shipped graph or model (see symacct list graphs, list models), my.py:name (the file is run), "
+        "a graph as JSON, or a config.json",
+    )
+    parser.add_argument("--symbolic", action="store_true", help="keep the sizes of a model symbolic")
+    parser.add_argument(
+        "--assume",
+        action="append",
+        default=[],
+        metavar="'F = 4*D'",
+        help="put a formula in the place of a size, before anything is derived (may be repeated)",
+    )
+
+
+def add_at(parser: ArgumentParser) -> None:
+    """Add the sizes at which formulas are evaluated."""
+    parser.add_argument(
+        "--at", action="append", default=[], metavar="B=8,D=4k", help="sizes: k M B T, Ki Mi Gi are read"
+    )
+
+
+def add_policy(parser: ArgumentParser) -> None:
+    """Add the choices of a run."""
+    parser.add_argument("--workload", choices=WORKLOADS, default="train", help="default: train")
+    parser.add_argument("--optimizer", metavar="NAME", help="default: none; see symacct list optimizers")
+    parser.add_argument(
+        "--precision",
+        default="bf16",
+        metavar="NAME",
+        help="default: bf16; or params=bf16,grads=fp32,...; see symacct list precisions",
+    )
+    parser.add_argument(
+        "--saves", choices=SAVES, default="backward", help="what is kept for backward; default: what it reads"
+    )
+    parser.add_argument("--input-grad", action="store_true", help="form the gradients of the inputs too")
+
+
+def add_convention(parser: ArgumentParser) -> None:
+    """Add the choices of an account."""
+    parser.add_argument(
+        "--convention",
+        default="default",
+        metavar="NAME",
+        help="default: default; see symacct list conventions",
+    )
+    parser.add_argument("--attention", choices=ATTENTION, help="pairs of query and key that count")
+    parser.add_argument("--bytes", choices=BYTES, help="which accesses count as bytes moved")
+
+
+def add_format(parser: ArgumentParser, formats: Sequence[str]) -> None:
+    """Add the format of the output; the first is the default."""
+    parser.add_argument("--format", choices=tuple(formats), default=formats[0], help=f"default: {formats[0]}")
+
+
+def read_graph(args: Namespace) -> Graph:
+    """Return the graph that the arguments name, with what is assumed put in.
+
+    Raises:
+        SymacctError: there is no such graph, or an assumption cannot be read.
+    """
+    from symacct.readers.files import load
+    from symacct.syntax import read_equation
+
+    graph = load(args.graph, symbolic=args.symbolic)
+    for text in args.assume:
+        name, formula = read_equation(text, graph.order)
+        check_free(name, graph, f"--assume {text!r}")
+        graph = graph.bind({name: formula})
+    return graph
+
+
+def check_free(name: str, graph: Graph, where: str) -> None:
+    """Check that a name is a size of the graph that is still free.
+
+    Raises:
+        UnknownNameError: it is no size.
+        SizeError: it is bound already.
+    """
+    if name not in graph.sizes:
+        raise unknown("size", name, graph.order, where=f"{where}, graph {graph.name}")
+    if name in graph.bound:
+        raise SizeError(
+            f"size {name} of {graph.name} is bound already",
+            where=where,
+            expected=f"one of: {', '.join(sorted(graph.order)) or 'none is free'}",
+            got=f"{name}, which is {graph.bound[name]}",
+            fix=f"leave {name} out, or write --symbolic for a model",
+        )
+
+
+def read_at(args: Namespace, graph: Graph) -> dict[str, int]:
+    """Return the sizes given by ``--at``; each is a free size of the graph.
+
+    Raises:
+        SymacctError: a size is unknown, bound already, given twice, or no integer in range.
+    """
+    from symacct.syntax import read_sizes
+
+    text = ",".join(args.at)
+    sizes = read_sizes(text)
+    for name in sizes:
+        check_free(name, graph, f"--at {text}")
+    return {name: sizes[name] for name in graph.order if name in sizes}
+
+
+def read_policy(args: Namespace) -> Policy:
+    """Return the policy that the arguments state."""
+    from symacct.policy import Policy, precision
+
+    return Policy(precision(args.precision), args.optimizer, args.saves, args.workload, args.input_grad)
+
+
+def read_convention(args: Namespace) -> Convention:
+    """Return the convention that the arguments state."""
+    from symacct.convention import convention
+
+    given = {"attention": args.attention, "bytes": args.bytes}
+    return convention(args.convention, **{name: value for name, value in given.items() if value is not None})
+
+
+def words(given: Sequence[str]) -> list[str]:
+    """Return the words of a flag that may be repeated, or hold several with commas.
+
+    Raises:
+        UsageError: there is an empty one.
+    """
+    found = [word.strip() for text in given for word in text.split(",")]
+    if not all(found):
+        raise UsageError("a name is empty", expected="NAME or NAME,NAME", got=",".join(given))
+    return list(dict.fromkeys(found))

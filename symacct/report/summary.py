@@ -1,0 +1,197 @@
+"""The report of an account: its quantities in sections, at sizes where some are given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from symacct.algebra.condition import merge
+from symacct.algebra.evaluate import check_sizes, evaluate, names_of, substitute
+from symacct.algebra.normal import total
+from symacct.errors import RuleError, unknown
+from symacct.graph import Node, walk
+from symacct.printers import text
+from symacct.report.data import Line, Report, Section
+from symacct.report.factor import repeat_counts
+from symacct.report.figures import shares
+from symacct.report.names import GROUPS, SHORT, Group
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from sympy import Expr
+
+    from symacct.algebra.condition import Condition
+    from symacct.derive import Account
+    from symacct.graph import Graph
+
+NO_CONTRACTION = "no contraction"
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """An account as it is shown, with the sizes at which its formulas are evaluated, if any.
+
+    ``small`` holds the conditions that the sizes break: then the account is the exact small case.
+    """
+
+    account: Account
+    sizes: Mapping[str, int]
+    small: tuple[Condition, ...] = ()
+
+    def value(self, expr: Expr) -> Expr | None:
+        """Return a formula at the sizes: a number where these are all its sizes; None without sizes."""
+        if not self.sizes:
+            return None
+        whole = self.sizes.keys() >= set(names_of(expr))
+        return evaluate(expr, self.sizes) if whole else substitute(expr, self.sizes)
+
+    def line(self, name: str) -> Line:
+        """Return the line of one quantity."""
+        quantity = self.account[name]
+        bare = name.endswith(".matmul") and quantity.expr == 0 and not has_contraction(self.account.graph)
+        remark = NO_CONTRACTION if bare else ""
+        value = self.value(quantity.expr)
+        return Line(name, quantity.expr, str(quantity.unit), quantity.when, value, remark=remark)
+
+
+def view(account: Account, sizes: Mapping[str, int], names: Sequence[str]) -> View:
+    """Return an account as shown at sizes; below a condition, the exact small case is derived apart.
+
+    Raises:
+        SizeError: a size is out of range, or breaks a condition of the graph itself.
+    """
+    checked = check_sizes(sizes, account.graph.order, frozenset(repeat_counts(account.graph)))
+    small: list[Condition] = []
+    none = {name: 0 for name, size in checked.items() if size == 0}
+    account = account.bind(none) if none else account
+    while broken := _broken(account, checked, names):
+        small += broken
+        account = account.bind({name: checked[name] for one in broken for name in one.names})
+    return View(account, checked, tuple(small))
+
+
+def _broken(account: Account, sizes: Mapping[str, int], names: Sequence[str]) -> list[Condition]:
+    conditions = merge(one for name in names for one in account[name].when)
+    return [one for one in conditions if set(one.names) <= sizes.keys() and not one.holds(sizes)]
+
+
+def has_contraction(graph: Graph) -> bool:
+    """Return whether any op of the graph contracts."""
+    return any(isinstance(node, Node) and node.op.contracted() for node, _ in walk(graph.nodes))
+
+
+def chosen(account: Account, only: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of quantities to show: all, or those asked for, a family by its first words.
+
+    Raises:
+        UnknownNameError: a name fits none.
+    """
+    known = account.names()
+    wanted = list(only)
+    found: list[str] = []
+    for word in wanted:
+        fitting = [name for name in known if name == word or name.startswith(f"{word}.")]
+        if not fitting:
+            raise unknown("quantity", word, known, where=f"graph {account.graph.name}")
+        found += fitting
+    if wanted:
+        return tuple(dict.fromkeys(found))
+    return tuple(name for name in known if _is_defined(account, name))
+
+
+def _is_defined(account: Account, name: str) -> bool:
+    """Return whether a quantity has a value: an intensity has none where no bytes move."""
+    try:
+        return account[name] is not None
+    except RuleError:
+        return False
+
+
+def summary(account: Account, sizes: Mapping[str, int] | None = None, only: Iterable[str] = ()) -> Report:
+    """Return the report of an account.
+
+    Args:
+        account: what was derived.
+        sizes: values of sizes; formulas stay, and values are put beside them.
+        only: the quantities to show, or first words of their names; all by default.
+    """
+    names = [name for name in chosen(account, only) if name not in SHORT]
+    shown = view(account, sizes or {}, names)
+    sections = [section for group in GROUPS if (section := _section(group, names, shown))]
+    rest = [name for name in names if not any(name in group.names for group in GROUPS)]
+    if rest:
+        sections.append(Section("further", tuple(shown.line(name) for name in rest)))
+    return report(shown, sections)
+
+
+def _section(group: Group, names: Sequence[str], shown: View) -> Section | None:
+    parts = [shown.line(name) for name in group.parts if name in names]
+    whole = [shown.line(name) for name in names if name == group.total]
+    others = [shown.line(name) for name in group.others if name in names]
+    return Section(group.title, (*with_shares(parts, whole), *others)) if parts or whole or others else None
+
+
+def with_shares(parts: Sequence[Line], whole: Sequence[Line]) -> tuple[Line, ...]:
+    """Return the parts and their total with shares, where the parts do add up to the total."""
+    if not parts or not whole:
+        return (*parts, *whole)
+    found = shares([one.amount for one in parts], whole[0].amount)
+    if found is None or total(one.expr for one in parts) != whole[0].expr:
+        return (*parts, replace(whole[0], total=True))
+    lines = [replace(one, share=share) for one, share in zip(parts, found, strict=True)]
+    return (*lines, replace(whole[0], share=sum(found), total=True))
+
+
+def report(shown: View, sections: Sequence[Section]) -> Report:
+    """Return sections under the facts of the account: sizes, conditions, warnings."""
+    graph = shown.account.graph
+    return Report(
+        graph.name,
+        " ".join(graph.doc.split("\n\n")[0].split()),
+        shown.account.convention.describe(),
+        shown.account.policy.describe(),
+        tuple(_facts(shown, sections)),
+        tuple(sections),
+        graph.order,
+        repeat_counts(graph),
+    )
+
+
+def _facts(shown: View, sections: Sequence[Section]) -> list[tuple[str, str]]:
+    graph = shown.account.graph
+    used = {name for section in sections for line in section.lines for name in names_of(line.expr)}
+    facts = [("sizes", ", ".join(_meaning(graph, name) for name in graph.order if name in used))]
+    bound = [
+        f"{name} = {text(graph.bound[name], graph.order)}" for name in graph.sizes if name in graph.bound
+    ]
+    facts.append(("bound", ", ".join(bound)))
+    facts.append(("at", ", ".join(f"{name} = {size:,}" for name, size in shown.sizes.items())))
+    free = [name for name in graph.order if name in used and name not in shown.sizes]
+    if shown.sizes and free:
+        facts.append(("free", f"{', '.join(free)}: values that hold them stay formulas"))
+    if shown.small:
+        facts.append(("small", _small(shown)))
+    conditions = merge(one for section in sections for line in section.lines for one in line.when)
+    facts.append(("holds for", ", ".join(map(str, conditions))))
+    facts += [("warning", words) for words in (*shown.account.warnings, *_alike(graph))]
+    return [(word, fact) for word, fact in facts if fact]
+
+
+def _meaning(graph: Graph, name: str) -> str:
+    meaning = graph.sizes.get(name, "")
+    return f"{name} ({meaning})" if meaning else name
+
+
+def _small(shown: View) -> str:
+    names = sorted({name for one in shown.small for name in one.names})
+    cause = ", ".join(f"{name} = {shown.sizes[name]}" for name in names)
+    broken = ", ".join(map(str, shown.small))
+    return f"the formulas for all sizes want {broken}; these are the exact ones for {cause}, derived apart"
+
+
+def _alike(graph: Graph) -> list[str]:
+    """Return a warning for each pair of sizes that differ only in case."""
+    names = sorted(graph.order)
+    pairs = [(a, b) for a in names for b in names if a < b and a.lower() == b.lower()]
+    return [f"sizes {a} ({graph.sizes[a]}) and {b} ({graph.sizes[b]}) differ only in case" for a, b in pairs]
