@@ -21,13 +21,14 @@ from symacct.ops.reduce_grad import MaxGrad, MeanGrad
 from symacct.ops.rotary import Rotary
 from symacct.ops.route import TopK, TopKGrad
 from symacct.ops.softmax import Softmax, SoftmaxGrad
+from symacct.ops.tiled import Load, Store
 from symacct.ops.transpose import Transpose
 from symacct.ops.view import Keys, Rearrange
 
 OPS = (
     Cached, Cast, Concatenate, CrossEntropy, CrossEntropyGrad, Dropout, DropoutGrad, Einsum, Elementwise,
     Embedding, EmbeddingGrad, Expand, FusedAttention, FusedAttentionGrad, GroupedMatmul, GroupedWeightGrad, Keys,
-    LayerNorm, LayerNormGrad, LogSoftmax, LogSoftmaxGrad, MaxGrad, MeanGrad, NormWeightGrad, Pad, RMSNorm,
-    RMSNormGrad, Rearrange, Reduce, Rotary, Slice, Softmax, SoftmaxGrad, TopK, TopKGrad, Transpose, Update,
+    LayerNorm, LayerNormGrad, Load, LogSoftmax, LogSoftmaxGrad, MaxGrad, MeanGrad, NormWeightGrad, Pad, RMSNorm,
+    RMSNormGrad, Rearrange, Reduce, Rotary, Slice, Softmax, SoftmaxGrad, Store, TopK, TopKGrad, Transpose, Update,
 )  # fmt: skip
 """All op classes, by name in alphabetical order."""
