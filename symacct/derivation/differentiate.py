@@ -8,7 +8,7 @@ iterations peeled off either end. The condition on the count travels with the re
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -216,8 +216,16 @@ class _Differentiation:
             self.slots[node.label, self.path] = slots
             for slot, grad in sorted(node.op.vjp(self, node, g, slots).items()):
                 if slot in slots:
+                    self._name_axes(grad, node.ins[slot])
                     cotangents[node.ins[slot]].append(grad)
             self.origin = None
+
+    def _name_axes(self, grad: str, of: str) -> None:
+        """Name a cotangent's axes as those of its tensor; an equation's words are its own."""
+        made, tensor = self.made[grad], self.tensor(of)
+        if made.axes != tensor.axes:
+            mask = None if made.mask is None else tensor.mask
+            self.made[grad] = replace(made, axes=tensor.axes, mask=mask)
 
     def back_repeat(self, repeat: Repeat, need: set[str], cotangents: Cotangents) -> None:
         """Differentiate a repeat by segments, from its last iterations to its first."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 from symacct.algebra.normal import product, same
 from symacct.errors import GraphError, SizeError
 from symacct.op import Example, Op
+from symacct.ops.layout import require_floating
 from symacct.tensor import Mask, Tensor, value
 
 if TYPE_CHECKING:
@@ -55,7 +56,9 @@ class Einsum(Op):
         return f"{' '.join(self.left)}, {' '.join(self.right)} -> {' '.join(self.out)}".rstrip()
 
     def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
-        """Return the result; raise SizeError when one word meets two sizes."""
+        """Return the result; raise SizeError when one word meets two sizes, GraphError for indices and masks."""
+        for tensor in ins:
+            require_floating("einsum", tensor)
         sizes = bind_words(self.equation, (self.left, self.right), ins)
         dims = tuple(sizes[word] for word in self.out)
         return (value(self.out, dims, ins[0].dtype, self.mask or self._inherited(ins)),)
