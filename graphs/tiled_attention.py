@@ -1,7 +1,7 @@
 """Attention of one head, cut into blocks that fit into fast memory."""
 
+from symacct import graph
 from symacct.algebra.condition import Condition
-from symacct.build import graph
 from symacct.ops.tiled import Load, Store
 
 
