@@ -25,6 +25,10 @@ VERBS = {
 }
 """The verbs, in the order of the help; each is a module of this package."""
 
+STRANGER = re.compile(r"unrecognized arguments: (?P<flag>\S+)")
+CHOICE = re.compile(
+    r"argument (?P<flag>[^:]+): invalid choice: '?(?P<got>.*?)'? \(choose from (?P<known>.*)\)", re.DOTALL
+)
 WRONG, PIPE_CLOSED, INTERRUPTED = 2, 141, 130
 ABOUT = "Derive FLOPs, bytes and memory of a neural network from its computation graph, as formulas."
 AFTER = """\
@@ -47,16 +51,19 @@ class Parser(ArgumentParser):
         Raises:
             UsageError: always.
         """
-        stranger = re.match(r"unrecognized arguments: (\S+)", message)
         fix = f"see {self.prog} --help"
-        if stranger:
-            near = get_close_matches(stranger[1].partition("=")[0], list(self.flags()), n=1, cutoff=0.5)
+        if choice := CHOICE.match(message):
+            known = [word.strip("' ") for word in choice["known"].split(",")]
+            raise unknown(f"choice of {choice['flag']}", choice["got"], known, where=self.prog)
+        if stranger := STRANGER.match(message):
+            near = get_close_matches(stranger["flag"].partition("=")[0], list(self.flags()), n=1, cutoff=0.5)
             fix = f"did you mean {near[0]!r}?" if near else fix
-        raise UsageError(f"{self.prog}: {message}", expected=self.usage_line(), fix=fix)
+        raise UsageError(f"{self.prog}: {message}", expected=self.shape(), fix=fix)
 
-    def usage_line(self) -> str:
-        """Return the usage in one line."""
-        return " ".join(self.format_usage().removeprefix("usage:").split())
+    def shape(self) -> str:
+        """Return what is to be written, flags left out."""
+        needed = [str(action.metavar or action.dest) for action in self._actions if not action.option_strings]
+        return " ".join([self.prog, *(needed or ["VERB"]), "..."])
 
     def flags(self) -> list[str]:
         """Return the long options."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from symacct.errors import SizeError, UsageError, unknown
+from symacct.errors import SizeError, SymacctError, UsageError, unknown
 from symacct.policy import SAVES, WORKLOADS
 
 if TYPE_CHECKING:
@@ -119,12 +119,18 @@ def read_at(args: Namespace, graph: Graph) -> dict[str, int]:
     Raises:
         SymacctError: a size is unknown, bound already, given twice, or no integer in range.
     """
+    from symacct.algebra.evaluate import check_sizes
+    from symacct.report.factor import repeat_counts
     from symacct.syntax import read_sizes
 
     text = ",".join(args.at)
     sizes = read_sizes(text)
     for name in sizes:
         check_free(name, graph, f"--at {text}")
+    try:
+        check_sizes(sizes, graph.order, frozenset(repeat_counts(graph)))
+    except SymacctError as error:
+        raise error.at(f"--at {text}") from None
     return {name: sizes[name] for name in graph.order if name in sizes}
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from symacct.printers import latex, text
 from symacct.report.explain import terms_of
 from symacct.report.figures import percent
+from symacct.report.summary import is_defined
 from symacct.report.table import as_csv
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ def number(value: Expr | None) -> str | None:
 
 def result_record(shown: View, names: tuple[str, ...], report: Report) -> dict[str, Any]:
     """Return what JSON holds of an account: its facts and its quantities, by name."""
+    names = tuple(name for name in names if is_defined(shown.account, name))
     return {
         "when": [str(one) for one in shown.account.conditions],
         "small_case": [str(one) for one in shown.small],

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from symacct.algebra.condition import merge
+from symacct.algebra.condition import Condition, merge
 from symacct.algebra.evaluate import check_sizes, evaluate, names_of, substitute
 from symacct.algebra.normal import total
+from symacct.algebra.symbols import as_expr, symbol
 from symacct.errors import RuleError, unknown
 from symacct.graph import Node, walk
 from symacct.printers import text
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
     from sympy import Expr
 
-    from symacct.algebra.condition import Condition
     from symacct.derive import Account
     from symacct.graph import Graph
 
@@ -62,9 +62,9 @@ def view(account: Account, sizes: Mapping[str, int], names: Sequence[str]) -> Vi
         SizeError: a size is out of range, or breaks a condition of the graph itself.
     """
     checked = check_sizes(sizes, account.graph.order, frozenset(repeat_counts(account.graph)))
-    small: list[Condition] = []
-    none = {name: 0 for name, size in checked.items() if size == 0}
-    account = account.bind(none) if none else account
+    small = [Condition("at_least", symbol(name), as_expr(1)) for name, size in checked.items() if size == 0]
+    if small:
+        account = account.bind({name: 0 for name, size in checked.items() if size == 0})
     while broken := _broken(account, checked, names):
         small += broken
         account = account.bind({name: checked[name] for one in broken for name in one.names})
@@ -72,7 +72,7 @@ def view(account: Account, sizes: Mapping[str, int], names: Sequence[str]) -> Vi
 
 
 def _broken(account: Account, sizes: Mapping[str, int], names: Sequence[str]) -> list[Condition]:
-    conditions = merge(one for name in names for one in account[name].when)
+    conditions = merge(one for name in names if is_defined(account, name) for one in account[name].when)
     return [one for one in conditions if set(one.names) <= sizes.keys() and not one.holds(sizes)]
 
 
@@ -95,12 +95,10 @@ def chosen(account: Account, only: Iterable[str]) -> tuple[str, ...]:
         if not fitting:
             raise unknown("quantity", word, known, where=f"graph {account.graph.name}")
         found += fitting
-    if wanted:
-        return tuple(dict.fromkeys(found))
-    return tuple(name for name in known if _is_defined(account, name))
+    return tuple(dict.fromkeys(found)) if wanted else known
 
 
-def _is_defined(account: Account, name: str) -> bool:
+def is_defined(account: Account, name: str) -> bool:
     """Return whether a quantity has a value: an intensity has none where no bytes move."""
     try:
         return account[name] is not None
@@ -116,8 +114,11 @@ def summary(account: Account, sizes: Mapping[str, int] | None = None, only: Iter
         sizes: values of sizes; formulas stay, and values are put beside them.
         only: the quantities to show, or first words of their names; all by default.
     """
-    names = [name for name in chosen(account, only) if name not in SHORT]
+    wanted = list(only)
+    names = [name for name in chosen(account, wanted) if name not in SHORT]
     shown = view(account, sizes or {}, names)
+    if not wanted:
+        names = [name for name in names if is_defined(shown.account, name)]
     sections = [section for group in GROUPS if (section := _section(group, names, shown))]
     rest = [name for name in names if not any(name in group.names for group in GROUPS)]
     if rest:
@@ -187,7 +188,7 @@ def _small(shown: View) -> str:
     names = sorted({name for one in shown.small for name in one.names})
     cause = ", ".join(f"{name} = {shown.sizes[name]}" for name in names)
     broken = ", ".join(map(str, shown.small))
-    return f"the formulas for all sizes want {broken}; these are the exact ones for {cause}, derived apart"
+    return f"the general formulas want {broken}; these are the exact ones for {cause}, derived apart"
 
 
 def _alike(graph: Graph) -> list[str]:

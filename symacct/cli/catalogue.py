@@ -1,0 +1,121 @@
+"""What there is, read from the sources as text: no formula engine is started for a list.
+
+Each table stays where the code that uses it stands; what is listed here is compared with it by the tests.
+"""
+
+from __future__ import annotations
+
+import ast
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Rows = list[tuple[str, ...]]
+BYTES_FP32 = 4
+
+
+def _tree(*path: str) -> ast.Module:
+    return ast.parse(files("symacct").joinpath(*path).read_text(encoding="utf-8"))
+
+
+def _assigned(tree: ast.Module, name: str) -> ast.expr:
+    """Return what a module-level name is set to.
+
+    Raises:
+        LookupError: the module does not set it.
+    """
+    for node in tree.body:
+        targets = (
+            node.targets
+            if isinstance(node, ast.Assign)
+            else [node.target]
+            if isinstance(node, ast.AnnAssign)
+            else []
+        )
+        if any(isinstance(target, ast.Name) and target.id == name for target in targets):
+            return node.value  # type: ignore[attr-defined, no-any-return]
+    raise LookupError(name)
+
+
+def _entries(tree: ast.Module, name: str) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the entries of a dictionary with text keys that a module-level name is set to."""
+    found = _assigned(tree, name)
+    if isinstance(found, ast.Dict):
+        for key, value in zip(found.keys, found.values, strict=True):
+            if isinstance(key, ast.Constant):
+                yield str(key.value), value
+
+
+def _first_line(node: ast.FunctionDef | ast.ClassDef) -> str:
+    return (ast.get_docstring(node) or "").split("\n")[0].replace("``", "")
+
+
+def conventions() -> Rows:
+    """Return name and meaning of each preset.
+
+    >>> conventions()[0][0]
+    'default'
+    """
+    rows: Rows = []
+    for node in ast.walk(_assigned(_tree("convention.py"), "CONVENTIONS")):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "_preset":
+            name, about = (ast.literal_eval(argument) for argument in node.args[:2])
+            rows.append((str(name), str(about)))
+    return rows
+
+
+def optimizers() -> Rows:
+    """Return name, bytes of fp32 states for each parameter, and meaning of each optimizer.
+
+    >>> [row[:2] for row in optimizers() if row[0] == "adamw"]
+    [('adamw', '8')]
+    """
+    tree = _tree("ops", "optimizer.py")
+    meanings = {node.name: _first_line(node) for node in tree.body if isinstance(node, ast.FunctionDef)}
+    return [
+        (name, str(BYTES_FP32 * len(ast.literal_eval(rule.args[0]))), meanings.get(name, ""))
+        for name, rule in _entries(tree, "RULES")
+        if isinstance(rule, ast.Call)
+    ]
+
+
+def ops() -> Rows:
+    """Return name and meaning of each op; the elementwise functions follow.
+
+    >>> [row for row in ops() if row[0] == "Einsum"]
+    [('Einsum', 'Contraction of two tensors over named axes.')]
+    """
+    registry = _tree("ops", "__init__.py")
+    listed = [node.id for node in ast.walk(_assigned(registry, "OPS")) if isinstance(node, ast.Name)]
+    homes = [
+        node.module.rpartition(".")[2]
+        for node in registry.body
+        if isinstance(node, ast.ImportFrom) and node.module
+    ]
+    meanings = {
+        node.name: _first_line(node)
+        for home in homes
+        for node in _tree("ops", f"{home}.py").body
+        if isinstance(node, ast.ClassDef)
+    }
+    table = _tree("ops", "elementwise_table.py")
+    functions = [name for part in ("ARITHMETIC", "FUNCTIONS") for name, _ in _entries(table, part)]
+    rows: Rows = [(name, meanings[name]) for name in sorted(n for n in listed if n in meanings)]
+    return rows + [(name, "elementwise function") for name in functions]
+
+
+def units() -> Rows:
+    """Return name, definition and other names of each unit, and the prefixes.
+
+    >>> [row for row in units() if row[0] == "byte"]
+    [('byte', 'base unit', 'B')]
+    """
+    rows: Rows = []
+    for line in files("symacct").joinpath("units.txt").read_text(encoding="utf-8").splitlines():
+        if line.strip() and not line.startswith("#"):
+            name, meaning, *others = (part.strip() for part in line.split("="))
+            shown = "base unit" if meaning.startswith("[") else meaning
+            rows.append((name, shown, ", ".join(other for other in others if other != "_")))
+    return rows

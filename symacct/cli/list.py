@@ -1,0 +1,76 @@
+"""``symacct list WHAT``: what there is, without starting the engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from symacct.cli import catalogue, output
+from symacct.policy import DTYPE_BITS, PRECISIONS
+from symacct.report.names import MEANINGS
+from symacct.report.table import Column, Table, as_csv, as_markdown, as_text
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Callable, Mapping
+
+    from symacct.policy import Precision
+
+FORMATS = ("text", "markdown", "json", "csv")
+
+
+def _graphs() -> catalogue.Rows:
+    from symacct.readers.catalogue import list_graphs
+
+    return [(entry.name, entry.about, _sizes(entry.sizes)) for entry in list_graphs()]
+
+
+def _sizes(sizes: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {meaning}".strip() for name, meaning in sizes.items())
+
+
+def _models() -> catalogue.Rows:
+    from symacct.readers.catalogue import list_models
+
+    return [(entry.name, entry.about, entry.family, entry.source) for entry in list_models()]
+
+
+def _precision(one: Precision) -> tuple[str, ...]:
+    return (one.name, one.params, one.grads, one.master or "none", one.states, one.activations)
+
+
+LISTS: Mapping[str, tuple[tuple[str, ...], Callable[[], catalogue.Rows]]] = {
+    "graphs": (("name", "what it is", "sizes"), _graphs),
+    "models": (("name", "what it is", "family", "source"), _models),
+    "dtypes": (("name", "bits"), lambda: [(name, str(bits)) for name, bits in DTYPE_BITS.items()]),
+    "conventions": (("name", "what it counts"), catalogue.conventions),
+    "optimizers": (("name", "bytes of fp32 states per parameter", "what it does"), catalogue.optimizers),
+    "precisions": (
+        ("name", "parameters", "gradients", "master copy", "optimizer states", "activations"),
+        lambda: [_precision(one) for one in PRECISIONS.values()],
+    ),
+    "quantities": (("name", "meaning"), lambda: list(MEANINGS.items())),
+    "units": (("name", "definition", "other names"), catalogue.units),
+    "ops": (("name", "what it is"), catalogue.ops),
+}
+"""What can be listed: the titles of the columns, and what gives the rows."""
+
+
+def add(parser: ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("what", choices=tuple(LISTS), metavar="WHAT", help=f"one of: {', '.join(LISTS)}")
+    parser.add_argument("--format", choices=FORMATS, default=FORMATS[0], help=f"default: {FORMATS[0]}")
+
+
+def run(args: Namespace) -> int:
+    """Write the list."""
+    titles, rows = LISTS[args.what][0], LISTS[args.what][1]()
+    if args.format == "json":
+        result = [dict(zip(titles, row, strict=True)) for row in rows]
+        output.write(output.envelope("list", {"what": args.what}, result))
+    elif args.format == "csv":
+        output.write(as_csv([titles, *rows]))
+    else:
+        columns = tuple(Column(title, breaks=place > 0) for place, title in enumerate(titles))
+        table = Table(columns, tuple(rows))
+        output.write(as_markdown(table) if args.format == "markdown" else as_text(table, output.width()))
+    return 0
