@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from sympy import Add, Expr, Integer, Mul
 
 from symacct.algebra.symbols import as_expr
-from symacct.algebra.terms import as_number, build, common, from_number, read
+from symacct.algebra.tables import as_number, build, from_number
+from symacct.algebra.terms import common, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 LARGEST_EXPONENT = 64
 MOST_BITS = 8192
+TALLEST = 12
 MOST_EXPONENT_ATOMS = 8
 FUNCTION_RULES: Mapping[str, Callable[..., Expr]] = {
     "abs": Abs,
@@ -55,9 +56,26 @@ def read_formula(text: str, names: Collection[str]) -> Expr:
     text = normalize("NFC", text) if isinstance(text, str) else text
     tree = parse(text, names)
     try:
+        if height(tree) > TALLEST:
+            what = "fractions, powers and functions are nested too deeply"
+            raise FormulaError(what, where=caret(text, tree.start), expected=f"at most {TALLEST} levels")
         return fold(tree, lambda leaf: symbol(leaf.name), text)
     except RecursionError:
         raise FormulaError("a formula is nested too deeply", where=text[:64], expected="fewer levels") from None
+
+
+def height(tree: Tree) -> int:
+    """Return how many denominators, powers and functions stand in one another.
+
+    sympy's time on them doubles with every two levels, so that a bound keeps any text harmless.
+
+    >>> height(parse("1/(1 + 1/B) + sqrt(B)", ["B"]))
+    2
+    """
+    heights = [height(part) for part in tree.parts]
+    if tree.form == "quotient":
+        return max(heights[0], 1 + heights[1])
+    return max(heights, default=0) + (tree.form in {"power", "call"})
 
 
 def fold(tree: Tree, leaf: Callable[[Tree], Expr], text: str) -> Expr:
