@@ -26,7 +26,7 @@ class GraphEntry:
 
 @dataclass(frozen=True, slots=True)
 class ModelEntry:
-    """A public configuration that ships: its name, one line, its family, where its numbers stand, its file."""
+    """A public configuration that ships: its name, one line, its family, source, date and file."""
 
     name: str
     about: str
@@ -85,7 +85,7 @@ def _named(node: ast.expr) -> str:
 
 
 def _sizes(decorator: ast.Call) -> Mapping[str, str]:
-    """Return the sizes where they are written as a dictionary or as words; nothing where they are computed."""
+    """Return the sizes where they are written out (a dictionary, or words), else none."""
     try:
         sizes = ast.literal_eval(decorator.args[0])
     except (ValueError, IndexError):

@@ -75,7 +75,9 @@ def read_config(config: Any, name: str, where: str) -> Decoder:
             raise ReadError(reason, where=where, expected=f"{key}: false", got=shown(values.data[key]))
     layers = values.count(family.layers)
     if layers > MOST_LAYERS:
-        raise ReadError(f"{family.layers} is too large", where=where, expected=f"at most {MOST_LAYERS}", got=str(layers))
+        raise ReadError(
+            f"{family.layers} is too large", where=where, expected=f"at most {MOST_LAYERS}", got=str(layers)
+        )
     window, kinds = _windows(values, family, layers)
     width, (heads, kv_heads, head_dim) = values.count(family.width), _heads(values, family)
     return Decoder(
@@ -104,7 +106,9 @@ def read_config(config: Any, name: str, where: str) -> Decoder:
 def _text_part(config: Any, where: str) -> Values:
     """Return the keys of the language model: those of ``text_config`` where there is one."""
     if not isinstance(config, dict):
-        raise ReadError("a configuration is an object", where=where, expected='{"model_type": ...}', got=shown(config))
+        raise ReadError(
+            "a configuration is an object", where=where, expected='{"model_type": ...}', got=shown(config)
+        )
     inner = config.get("text_config")
     if inner is None:
         return Values(config, where)
@@ -121,7 +125,9 @@ def _family(values: Values) -> Family:
             "model_type is missing" if name is None else "model_type has a value of the wrong kind",
             where=values.where,
             expected=f"model_type: one of {', '.join(sorted(FAMILIES))}",
-            got=shown(name) if "model_type" in values.data else f"the keys {', '.join(sorted(values.data)[:20]) or '(none)'}",
+            got=shown(name)
+            if "model_type" in values.data
+            else f"the keys {', '.join(sorted(values.data)[:20]) or '(none)'}",
         )
     if name not in FAMILIES:
         raise unknown("model_type", name, FAMILIES, where=values.where)
@@ -184,7 +190,7 @@ def _experts(values: Values, family: Family) -> tuple[int, int] | None:
 def _windows(values: Values, family: Family, layers: int) -> tuple[int | None, tuple[str, ...]]:
     """Return the window, and the kind of each layer."""
     window = values.optional(family.window) if family.window else None
-    if family.switch and not values.flag(Key(family.switch, False)):
+    if family.switch and not values.flag(Key(family.switch, default=False)):
         window = None
     listed = values.words("layer_types") if family.mixed else None
     if listed is not None:
@@ -199,7 +205,11 @@ def _windows(values: Values, family: Family, layers: int) -> tuple[int | None, t
     elif window is None:
         kinds = (FULL,) * layers
     else:
-        first = (values.get("max_window_layers") if values.has("max_window_layers") else 28) if family.mixed else 0
+        first = (
+            (values.get("max_window_layers") if values.has("max_window_layers") else 28)
+            if family.mixed
+            else 0
+        )
         kinds = _from(values, first, layers)
     return (window if WINDOWED in kinds else None), kinds
 
@@ -207,7 +217,10 @@ def _windows(values: Values, family: Family, layers: int) -> tuple[int | None, t
 def _listed(values: Values, listed: Any, layers: int) -> tuple[str, ...]:
     if len(listed) != layers:
         raise ReadError(
-            "layer_types does not name each layer", where=values.where, expected=f"{layers} names", got=str(len(listed))
+            "layer_types does not name each layer",
+            where=values.where,
+            expected=f"{layers} names",
+            got=str(len(listed)),
         )
     for kind in listed:
         if kind not in (FULL, WINDOWED):

@@ -40,7 +40,9 @@ def runs(kinds: tuple[str, ...]) -> Runs:
         if len(kinds) % period == 0 and kinds == kinds[:period] * (len(kinds) // period):
             return ((len(kinds) // period, kinds[:period]),)
     starts = [i for i, kind in enumerate(kinds) if i == 0 or kinds[i - 1] != kind]
-    return tuple((end - start, (kinds[start],)) for start, end in zip(starts, [*starts[1:], len(kinds)], strict=True))
+    return tuple(
+        (end - start, (kinds[start],)) for start, end in zip(starts, [*starts[1:], len(kinds)], strict=True)
+    )
 
 
 class _Writer:

@@ -73,7 +73,7 @@ class Family:
     out_bias: Key | bool = False
     ffn_bias: Key | bool = False
     qk_norm: bool = False
-    tied: Key = Key("tie_word_embeddings", False)
+    tied: Key = Key("tie_word_embeddings", default=False)
     window: Key | None = None
     switch: str | None = None
     mixed: bool = False
@@ -94,6 +94,8 @@ ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """Other names that public configurations use for the same key."""
 
+ATTENTION_BIAS = Key("attention_bias", default=False)
+
 FAMILIES: Mapping[str, Family] = MappingProxyType(
     {
         row.model_type: row
@@ -101,16 +103,18 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
             Family(
                 "gpt2", "GPT-2", width="n_embd", layers="n_layer", heads="n_head", kv_heads=None, head_dim=None,
                 hidden="n_inner", hidden_factor=4, positions="n_positions", norm="layernorm", gated=False,
-                activation=Key("activation_function", "gelu_new"), qkv_bias=True, out_bias=True, ffn_bias=True,
-                tied=Key("tie_word_embeddings", True), dropouts=("attn_pdrop", "resid_pdrop", "embd_pdrop"),
-                default_dropout="0.1", refused=(("add_cross_attention", "cross-attention is not read"),),
+                activation=Key("activation_function", "gelu_new"),
+                qkv_bias=True, out_bias=True, ffn_bias=True, tied=Key("tie_word_embeddings", default=True),
+                dropouts=("attn_pdrop", "resid_pdrop", "embd_pdrop"), default_dropout="0.1",
+                refused=(("add_cross_attention", "cross-attention is not read"),),
             ),
             Family(
-                "llama", "Llama", qkv_bias=Key("attention_bias", False), out_bias=Key("attention_bias", False),
-                ffn_bias=Key("mlp_bias", False),
+                "llama", "Llama", qkv_bias=ATTENTION_BIAS, out_bias=ATTENTION_BIAS,
+                ffn_bias=Key("mlp_bias", default=False),
             ),
             Family(
-                "mistral", "Mistral", kv_heads=Key("num_key_value_heads", 8), window=Key("sliding_window", 4096),
+                "mistral", "Mistral", kv_heads=Key("num_key_value_heads", 8),
+                window=Key("sliding_window", 4096),
             ),
             Family(
                 "mixtral", "Mixtral", kv_heads=Key("num_key_value_heads", 8), window=Key("sliding_window"),
@@ -122,7 +126,7 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
             ),
             Family(
                 "qwen3", "Qwen3", kv_heads=Key("num_key_value_heads", 32), head_dim=Key("head_dim", 128),
-                qkv_bias=Key("attention_bias", False), out_bias=Key("attention_bias", False), qk_norm=True,
+                qkv_bias=ATTENTION_BIAS, out_bias=ATTENTION_BIAS, qk_norm=True,
                 window=Key("sliding_window", 4096), switch="use_sliding_window", mixed=True,
             ),
         )

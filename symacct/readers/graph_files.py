@@ -82,8 +82,10 @@ def placed(path: Path) -> Iterator[None]:
     except SyntaxError as error:
         here = error.filename == str(path)
         place = f"{path}:{error.lineno}" if here else f"{path}, through {error.filename}:{error.lineno}"
-        raise ReadError(f"{path.name} is not valid Python", where=place, expected="Python", got=error.msg) from error
-    except (Exception, SystemExit) as error:  # noqa: BLE001 (somebody else's code may raise anything)
+        raise ReadError(
+            f"{path.name} is not valid Python", where=place, expected="Python", got=error.msg
+        ) from error
+    except (Exception, SystemExit) as error:  # somebody else's code may raise anything
         raise ReadError(
             f"{path.name} fails when it is run",
             where=f"{path}:{_line(error, path)}",

@@ -30,7 +30,9 @@ def read_text(path: Path, largest: int = LARGEST_FILE) -> str:
         with path.open("rb") as file:
             raw = file.read(largest + 1)
     except OSError as error:
-        raise ReadError(f"cannot read {path}", expected="a readable file", got=error.strerror or str(error)) from None
+        raise ReadError(
+            f"cannot read {path}", expected="a readable file", got=error.strerror or str(error)
+        ) from None
     if len(raw) > largest:
         raise ReadError(f"{path} is too large", expected=f"at most {largest} bytes", got="more")
     try:
@@ -44,7 +46,7 @@ def parse(text: str, where: str) -> Any:
     """Return the value that a JSON text says; numbers with a point or an exponent become ``Decimal``.
 
     Raises:
-        ReadError: it is broken, nested too deeply, has NaN or a number that is too long, or names a key twice.
+        ReadError: it is broken, too deep, names a key twice, or has NaN or a number that is too long.
 
     >>> parse('{"a": [1, 0.5]}', "here")
     {'a': [1, Decimal('0.5')]}
@@ -57,7 +59,9 @@ def parse(text: str, where: str) -> Any:
     """
     depth = _depth(text)
     if depth > DEEPEST:
-        raise ReadError("the JSON is nested too deeply", where=where, expected=f"at most {DEEPEST} levels", got=str(depth))
+        raise ReadError(
+            "the JSON is nested too deeply", where=where, expected=f"at most {DEEPEST} levels", got=str(depth)
+        )
     try:
         return json.loads(
             text,
@@ -101,6 +105,11 @@ def _once(pairs: list[tuple[str, Any]], where: str) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for key, value in pairs:
         if key in result:
-            raise ReadError(f'the key "{key}" is given twice', where=where, expected="each key once", got=f'a second "{key}"')
+            raise ReadError(
+                f'the key "{key}" is given twice',
+                where=where,
+                expected="each key once",
+                got=f'a second "{key}"',
+            )
         result[key] = value
     return result

@@ -70,7 +70,7 @@ class Values:
             raise self._wrong(name, f"an integer from 1 to {LARGEST}", value)
         return value
 
-    def flag(self, key: Key | bool) -> bool:
+    def flag(self, key: Key | bool) -> bool:  # noqa: FBT001 (a row states either)
         """Return whether something holds: fixed in the family, or as the configuration says."""
         if isinstance(key, bool):
             return key
@@ -93,7 +93,9 @@ class Values:
         value = self.data.get(name, Decimal(default))
         if isinstance(value, bool) or not isinstance(value, int | Decimal) or not 0 <= value < 1:
             raise self._wrong(name, "a rate of at least 0 and less than 1", value)
-        return Fraction(value) if isinstance(value, int) or value.adjusted() > -LARGEST_EXPONENT else Fraction(0)
+        return (
+            Fraction(value) if isinstance(value, int) or value.adjusted() > -LARGEST_EXPONENT else Fraction(0)
+        )
 
     def words(self, name: str) -> Sequence[Any] | None:
         """Return a list, or None where it is absent or null."""
@@ -104,7 +106,11 @@ class Values:
 
     def _wrong(self, name: str, expected: str, value: Any, fix: str | None = None) -> ReadError:
         return ReadError(
-            f"{name} has a value of the wrong kind", where=self.where, expected=expected, got=shown(value), fix=fix
+            f"{name} has a value of the wrong kind",
+            where=self.where,
+            expected=expected,
+            got=shown(value),
+            fix=fix,
         )
 
 

@@ -1,0 +1,104 @@
+"""Whether a graph is well formed: its table of tensors, then (in ``graph_order``) its nodes in order.
+
+The builder cannot make a graph that fails here; one that is read from a file can be anything.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from symacct.errors import unknown
+from symacct.graph import Graph, Repeat, refuse, walk
+from symacct.policy import DTYPE_BITS
+from symacct.readers.graph_order import Order
+from symacct.tensor import FOLLOWING_DTYPES, ROLES
+
+if TYPE_CHECKING:
+    from symacct.errors import GraphError
+    from symacct.tensor import Tensor
+
+DTYPES = (*FOLLOWING_DTYPES, *DTYPE_BITS)
+
+
+def check(graph: Graph) -> Graph:
+    """Return the graph if it is well formed.
+
+    Raises:
+        SymacctError: it is not; the error names the node, tensor or repeat, and the nodes on a cycle.
+    """
+    _labels(graph)
+    repeats = {node.name: (*around, node) for node, around in walk(graph.nodes) if isinstance(node, Repeat)}
+    for name, tensor in graph.tensors.items():
+        _tensor(graph, name, tensor, repeats)
+    _listed(graph)
+    Order(graph).check()
+    return graph
+
+
+def _labels(graph: Graph) -> None:
+    """Refuse a name that two nodes or repeats have."""
+    seen: set[str] = set()
+    for node, _ in walk(graph.nodes):
+        if node.label in seen:
+            raise refuse(
+                f"the name {node.label} is given twice", graph.name, node.label,
+                expected="a name of its own for each node and repeat", got=f"a second {node.label}",
+            )  # fmt: skip
+        seen.add(node.label)
+
+
+def _tensor(graph: Graph, name: str, tensor: Tensor, repeats: dict[str, tuple[Repeat, ...]]) -> None:
+    if tensor.name != name:
+        raise _wrong(graph, name, "a tensor stands under another name", name, tensor.name)
+    for kind, word, known in (("role", tensor.role, ROLES), ("dtype", tensor.dtype, DTYPES)):
+        if word not in known:
+            raise unknown(kind, word, known, where=f"graph {graph.name}, tensor {name}")
+    if len(tensor.axes) != len(tensor.dims) or len(set(tensor.axes)) != len(tensor.axes):
+        got = f"axes {' '.join(tensor.axes)}; {len(tensor.dims)} sizes"
+        raise _wrong(
+            graph, name, "axes and sizes do not go together", "each axis once, each with a size", got
+        )
+    around = repeats.get(tensor.path[-1], ()) if tensor.path else ()
+    if tuple(repeat.name for repeat in around) != tensor.path:
+        got = "/".join(tensor.path)
+        raise _wrong(
+            graph, name, "a tensor lives in repeats that are not there", "repeats around each other", got
+        )
+    _sizes(graph, tensor, {repeat.index.name for repeat in around})
+
+
+def _sizes(graph: Graph, tensor: Tensor, indices: set[str]) -> None:
+    for dim in tensor.dims:
+        if dim.is_number and not (dim.is_Integer and dim >= 1):
+            raise _wrong(graph, tensor.name, "a size is no size", "an integer of at least 1", str(dim))
+        for name in sorted(free.name for free in dim.free_symbols):
+            if name not in graph.order and name not in indices:
+                raise unknown("size", name, graph.order, where=f"graph {graph.name}, tensor {tensor.name}")
+
+
+def _listed(graph: Graph) -> None:
+    """Check the graph's lists of inputs and trainable tensors against the roles of the tensors."""
+    for name in (*graph.inputs, *sorted(graph.trainable), *graph.outputs):
+        if name not in graph.tensors:
+            raise unknown("tensor", name, graph.tensors, where=f"graph {graph.name}, its lists")
+    for name, tensor in graph.tensors.items():
+        if (tensor.role == "input") != (name in graph.inputs):
+            raise _wrong(
+                graph, name, "the list of inputs is not right", "all inputs and nothing else", tensor.role
+            )
+    for name in sorted(graph.trainable):
+        role = graph.tensors[name].role
+        if role not in ("weight", "input"):
+            raise _wrong(graph, name, "a tensor cannot be trainable", "a weight or an input", role)
+    if len(set(graph.inputs)) != len(graph.inputs) or not graph.outputs:
+        raise refuse(
+            "the lists of inputs and outputs are not right", graph.name, "(none)",
+            expected="each input once, at least one output",
+            got=f"{len(graph.inputs)} and {len(graph.outputs)}",
+        )  # fmt: skip
+
+
+def _wrong(graph: Graph, name: str, what: str, expected: str, got: str) -> GraphError:
+    error = refuse(what, graph.name, name, expected=expected, got=got)
+    error.where = f"graph {graph.name}, tensor {name}"
+    return error
