@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numbers
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from sympy import Expr
@@ -54,7 +53,9 @@ class Quantity:
         object.__setattr__(self, "expr", normal(self.expr))
         if not isinstance(self.unit, Unit):
             what = "the unit of a quantity is a Unit"
-            raise UnitError(what, expected="a Unit", got=repr(self.unit)[:64], fix=f"write Unit({self.unit!r})")
+            raise UnitError(
+                what, expected="a Unit", got=repr(self.unit)[:64], fix=f"write Unit({self.unit!r})"
+            )
 
     def _joined(self, other: Quantity) -> tuple[Condition, ...]:
         if not other.when or other.when == self.when:
@@ -66,7 +67,10 @@ class Quantity:
             raise _no_quantity(self, other, verb)
         if other.unit != self.unit:
             what = f"{self.unit} and {other.unit} cannot be {verb}"
-            expected, got = f"{self.unit}      (of {text(self.expr)})", f"{other.unit}      (of {text(other.expr)})"
+            expected, got = (
+                f"{self.unit}      (of {text(self.expr)})",
+                f"{other.unit}      (of {text(other.expr)})",
+            )
             raise UnitError(what, expected=expected, got=got, fix="bring both sides to one unit")
         return other
 
@@ -116,7 +120,9 @@ class Quantity:
         """Return an integer power."""
         if not isinstance(exponent, numbers.Integral) or isinstance(exponent, bool):
             what = "the power of a quantity is an integer"
-            raise SizeError(what, expected="an integer", got=f"{str(exponent)[:64]} ({type(exponent).__name__})")
+            raise SizeError(
+                what, expected="an integer", got=f"{str(exponent)[:64]} ({type(exponent).__name__})"
+            )
         return Quantity(self.expr ** int(exponent), self.unit.power(int(exponent)), self.when)
 
     def names(self) -> list[str]:
@@ -209,6 +215,7 @@ def as_quantity(value: object) -> Quantity:
     Raises:
         SizeError: the value is not exact.
 
+    >>> from fractions import Fraction
     >>> print(as_quantity(Fraction(1, 2)))
     1/2
     """

@@ -69,7 +69,9 @@ class Unit:
             what = f"{self.text!r} is not a base unit"
             expected = f"a product of powers of base units: {canonical}"
             fix = "read it with read_unit, which gives the factor too"
-            raise UnitError(what, expected=expected, got=f"{self.text}, which is {scale} {canonical}", fix=fix)
+            raise UnitError(
+                what, expected=expected, got=f"{self.text}, which is {scale} {canonical}", fix=fix
+            )
         object.__setattr__(self, "text", canonical)
 
     def __str__(self) -> str:
@@ -121,7 +123,9 @@ def _collect(powers: Iterable[tuple[str, int]]) -> Powers:
     table: Counter[str] = Counter()
     for name, power in powers:
         table[name] += power
-    return tuple(sorted(((name, power) for name, power in table.items() if power), key=lambda one: PLACES[one[0]]))
+    return tuple(
+        sorted(((name, power) for name, power in table.items() if power), key=lambda one: PLACES[one[0]])
+    )
 
 
 def _write(dims: Powers) -> str:
@@ -159,12 +163,14 @@ def _read(text: str) -> tuple[Fraction, Powers]:
         raise UnitError(what, expected=f"at most {LONGEST_TEXT} characters", got=str(text)[:LONGEST_TEXT])
     if text.strip() == "B":
         what = "'B' alone is not a unit"
-        raise UnitError(what, expected="byte, or B with a prefix or in a quotient: GB, B/s", got="B", fix="write byte")
+        raise UnitError(
+            what, expected="byte, or B with a prefix or in a quotient: GB, B/s", got="B", fix="write byte"
+        )
     return _Reader(text).whole()
 
 
 class _Reader:
-    """Reads one unit text: names, ``*`` (or a space), ``/`` (or ``per``), ``^``, brackets, and the number 1."""
+    """Reads one unit text: names, ``*`` or a space, ``/`` or ``per``, ``^``, brackets and the number 1."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -197,12 +203,12 @@ class _Reader:
     def product(self) -> tuple[Fraction, Powers]:
         scale, dims = self.power()
         divided = False
-        while (token := self.peek()) and token != ")":
-            below = token in {"/", "per"}
-            joined = not below and token not in {"*", "·", "×"}
+        while (word := self.peek()) and word != ")":
+            below = word in {"/", "per"}
+            joined = not below and word not in {"*", "·", "×"}
             if divided and joined:
                 fix = "write a/(b*c) or (a/b)*c"
-                self.fail(f"it is unclear whether {token!r} stands below the line", fix)
+                self.fail(f"it is unclear whether {word!r} stands below the line", fix)
             self.place += not joined
             more, others = self.power()
             sign = -1 if below else 1
@@ -234,9 +240,9 @@ class _Reader:
         return sign * int(digits)
 
     def atom(self) -> tuple[Fraction, Powers]:
-        token = self.peek()
+        word = self.peek()
         self.place += 1
-        if token == "(":
+        if word == "(":
             if self.text.count("(") > DEEPEST:
                 self.fail(f"a unit has at most {DEEPEST} brackets")
             inside = self.product()
@@ -244,13 +250,13 @@ class _Reader:
                 self.fail("a bracket is not closed")
             self.place += 1
             return inside
-        if token == "1":
+        if word == "1":
             return Fraction(1), ()
-        if token[:1].isdecimal():
-            self.fail(f"the number {token[:20]} stands inside a unit", "put numbers before the unit")
-        if not token or not (token[0].isalpha() or token[0] in "_$%"):
-            self.fail(f"{token!r} stands where a unit must" if token else "the unit is incomplete")
-        return resolve(token)
+        if word[:1].isdecimal():
+            self.fail(f"the number {word[:20]} stands inside a unit", "put numbers before the unit")
+        if not word or not (word[0].isalpha() or word[0] in "_$%"):
+            self.fail(f"{word!r} stands where a unit must" if word else "the unit is incomplete")
+        return resolve(word)
 
 
 @lru_cache(maxsize=1 << 10)
@@ -268,7 +274,7 @@ def resolve(name: str) -> tuple[Fraction, Powers]:
         if known in PLACES:
             return Fraction(1), ((known, 1),)
     _refuse_ambiguous(name)
-    from pint.errors import UndefinedUnitError  # noqa: PLC0415 (0.4 s that most runs do not need)
+    from pint.errors import UndefinedUnitError
 
     registry, exact, _ = _registry()
     singular = name.removesuffix("s")
@@ -295,7 +301,7 @@ def is_unit(name: str) -> bool:
 @cache
 def _registry() -> tuple[UnitRegistry, frozenset[str], tuple[str, ...]]:
     """Return pint's registry, every exact spelling in the file, and the sorted main names."""
-    from pint import UnitRegistry  # noqa: PLC0415 (0.4 s that most runs do not need)
+    from pint import UnitRegistry
 
     lines = files("symacct").joinpath("units.txt").read_text(encoding="utf-8").splitlines()
     registry = UnitRegistry(None, non_int_type=Fraction)
@@ -309,12 +315,16 @@ def _refuse_ambiguous(name: str) -> None:
     if rate:
         good = f"{rate['prefix']}{'FLOP' if rate['unit'] == 'FLOP' else 'op'}"
         fix = f"write {good} for a count, {good}/s for a rate"
-        raise UnitError(f"{name!r} may be a count or a rate", expected=f"{good} or {good}/s", got=name, fix=fix)
+        raise UnitError(
+            f"{name!r} may be a count or a rate", expected=f"{good} or {good}/s", got=name, fix=fix
+        )
     if bits:
         good = "k" if bits["prefix"] == "K" else bits["prefix"] or ""
         per = "/s" if bits["rate"] else ""
         fix = f"write {good}bit{per} for bits, {good}{'B' if good else 'byte'}{per} for bytes"
-        raise UnitError(f"{name!r} may be bits or bytes", expected=f"{good}bit{per} or {good}B{per}", got=name, fix=fix)
+        raise UnitError(
+            f"{name!r} may be bits or bytes", expected=f"{good}bit{per} or {good}B{per}", got=name, fix=fix
+        )
 
 
 def unit_names() -> list[str]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from sympy import Expr, Integer
-
 from symacct.algebra.evaluate import evaluate, names_of, substitute
 from symacct.algebra.normal import normal
 from symacct.printers import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from sympy import Expr
 
 Kind = Literal["at_least", "divides", "equal"]
 WORDS: dict[Kind, str] = {"at_least": ">=", "divides": "divides", "equal": "="}
@@ -22,8 +22,8 @@ WORDS: dict[Kind, str] = {"at_least": ">=", "divides": "divides", "equal": "="}
 class Condition:
     """One condition: left >= right, left divides right, or left = right.
 
-    >>> from symacct.algebra.symbols import symbol
-    >>> condition = Condition("at_least", symbol("L"), Integer(2))
+    >>> from symacct.algebra.symbols import as_expr, symbol
+    >>> condition = Condition("at_least", symbol("L"), as_expr(2))
     >>> print(condition, condition.holds({"L": 1}), condition.is_certain())
     L >= 2 False False
     """
@@ -40,7 +40,6 @@ class Condition:
     @property
     def text(self) -> str:
         """The condition as it is read: ``L >= 2``."""
-
         return f"{text(self.left)} {WORDS[self.kind]} {text(self.right)}"
 
     def __str__(self) -> str:
@@ -107,9 +106,9 @@ def _never_negative(expr: Expr) -> bool:
 def merge(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
     """Return the conditions without those that are certain, repeated, or weaker than another, sorted by text.
 
-    >>> from symacct.algebra.symbols import symbol
+    >>> from symacct.algebra.symbols import as_expr, symbol
     >>> L = symbol("L")
-    >>> [str(one) for one in merge(Condition("at_least", L, Integer(n)) for n in (1, 3, 2))]
+    >>> [str(one) for one in merge(Condition("at_least", L, as_expr(n)) for n in (1, 3, 2))]
     ['L >= 3']
     """
     found = [one for one in dict.fromkeys(conditions) if not one.is_certain()]

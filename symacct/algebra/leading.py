@@ -26,7 +26,7 @@ def leading_term(expr: Expr | int, growing: Collection[str]) -> tuple[Expr, Expr
     Roots of sums, `ceiling` and `floor` are replaced by their own leading terms.
 
     Raises:
-        RuleError: an atom has no leading term (`Max` of like degrees, exponentials), or the leading terms cancel.
+        RuleError: an atom has no leading term (`Max` of like degrees, exponentials), or leading terms cancel.
 
     >>> from symacct.algebra.symbols import symbol
     >>> B, D, L = symbol("B"), symbol("D"), symbol("L")

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from sympy import Add, Expr, Integer, Mul
+from sympy import Add, Expr, Mul
 
 from symacct.algebra.symbols import as_expr
-from symacct.algebra.tables import as_number, build, from_number
+from symacct.algebra.tables import as_number, build, build_monomial, from_number, primitive
 from symacct.algebra.terms import common, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from fractions import Fraction
 
 
 def _is_power(expr: Expr) -> bool:
@@ -41,7 +41,7 @@ def _normal(expr: Expr) -> Expr:
 def normal(expr: Expr | int | Fraction) -> Expr:
     """Return the normal form: expanded, or a reduced fraction where a sum stands below.
 
-    Atoms that are not polynomial (`ceiling`, `Max`, `Sum`, roots of sums) are generators with normal arguments.
+    Atoms that are no polynomials (`ceiling`, `Max`, `Sum`, roots of sums) are generators.
 
     >>> from symacct.algebra.symbols import symbol
     >>> B, H, G = symbol("B"), symbol("H"), symbol("G")
@@ -97,7 +97,7 @@ def is_zero(expr: Expr | int) -> bool:
     >>> is_zero((B + 1) ** 2 - B**2 - 2 * B - 1), is_zero(B - 1)
     (True, False)
     """
-    return normal(expr) == Integer(0)
+    return bool(normal(expr) == 0)
 
 
 def same(left: Expr | int, right: Expr | int) -> bool:
@@ -111,3 +111,20 @@ def same(left: Expr | int, right: Expr | int) -> bool:
         return True
     first, second = normal(left), normal(right)
     return first == second or is_zero(first - second)
+
+
+def factored(expr: Expr | int) -> Expr:
+    """Return the formula with its content and common monomial taken out, unexpanded, for printing.
+
+    >>> from symacct.algebra.symbols import symbol
+    >>> B, S = symbol("B"), symbol("S")
+    >>> factored(6 * B * S**2 + 4 * B * S)
+    2*B*S*(3*S + 2)
+    """
+    form = normal(expr)
+    if not form.is_Add:
+        return form
+    content, monomial, rest = primitive(read(form))
+    outside = (from_number(content), *Mul.make_args(build_monomial(monomial)))
+    kept = [factor for factor in outside if factor != 1]
+    return Mul(*kept, build(rest), evaluate=False) if kept else form

@@ -132,7 +132,9 @@ def _sign_of_sum(table: Terms, starts: Mapping[str, int]) -> tuple[Answer, Shift
     moved = to_ring(ring, scales, plain)
     moved = moved.compose([(x, x + start) for x, start in zip(ring.gens, froms.values(), strict=True)])
     values = [Fraction(int(value.numerator), int(value.denominator)) for value in moved.values()]
-    constant = Fraction(int(moved.const().numerator), int(moved.const().denominator)) if values else Fraction(0)
+    constant = (
+        Fraction(int(moved.const().numerator), int(moved.const().denominator)) if values else Fraction(0)
+    )
     shift = Shift(build(plain), tuple(froms.items()), tuple(sorted(values)))
     if all(value > 0 for value in values):
         return ("positive" if constant else "nonnegative"), shift
@@ -175,6 +177,8 @@ def _points(starts: Mapping[str, int]) -> Iterator[dict[str, int]]:
     count = 2
     while count < len(STEPS) and (count + 1) ** len(names) <= MOST_POINTS:
         count += 1
-    for steps in sorted(product(STEPS[:count], repeat=min(len(names), 9)), key=lambda one: prod(map(bool, one))):
+    for steps in sorted(
+        product(STEPS[:count], repeat=min(len(names), 9)), key=lambda one: prod(map(bool, one))
+    ):
         padded = (*steps, *[1] * (len(names) - len(steps)))
         yield {name: starts[name] + step for name, step in zip(names, padded, strict=True)}

@@ -103,7 +103,9 @@ def _refused(value: object) -> SizeError:
         fix = f"write {near}" if near.denominator == 1 else f"write {near!r}, or read it as text"
         return SizeError(f"{value!r} is not exact", expected=expected, got=got, fix=fix)
     if isinstance(value, str):
-        return SizeError(f"{value[:64]!r} is text", expected=expected, got=got, fix="read it with read_formula")
+        return SizeError(
+            f"{value[:64]!r} is text", expected=expected, got=got, fix="read it with read_formula"
+        )
     return SizeError(f"{str(value)[:64]} is not an exact number", expected=expected, got=got)
 
 

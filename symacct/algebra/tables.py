@@ -93,7 +93,9 @@ def primitive(table: Terms) -> tuple[Number, Monomial, Terms]:
             lowest[base] = min(lowest.get(base, 0), here.get(base, 0))
     shared = frozenset((base, power) for base, power in lowest.items() if power)
     values = [Fraction(value) for value in table.values()]
-    content = Fraction(gcd(*(value.numerator for value in values)), lcm(*(value.denominator for value in values)))
+    content = Fraction(
+        gcd(*(value.numerator for value in values)), lcm(*(value.denominator for value in values))
+    )
     rest = shifted(table, scaled(shared, -1))
     if rest[_first(rest)] < 0:
         content = -content
@@ -135,7 +137,9 @@ def from_ring(scales: dict[Expr, int], element: PolyElement) -> Terms:
     bases = list(scales.items())
     table: Terms = {}
     for exponents, value in element.items():
-        pairs = [(base, plain(Fraction(e, scale))) for (base, scale), e in zip(bases, exponents, strict=True) if e]
+        pairs = [
+            (base, plain(Fraction(e, scale))) for (base, scale), e in zip(bases, exponents, strict=True) if e
+        ]
         table[frozenset(pairs)] = plain(Fraction(int(value.numerator), int(value.denominator)))
     return table
 

@@ -56,7 +56,7 @@ def times(left: Terms, right: Terms) -> Terms:
 
 
 def _join(first: Monomial, second: Monomial) -> tuple[Monomial, Terms | None]:
-    """Return the joined monomial, and what must be multiplied in because a sum or prime passed a power of 1."""
+    """Return the joined monomial, and what is left over where a sum or prime passed a power of 1."""
     if not first or not second:
         return first or second, None
     powers = dict(first)
@@ -150,9 +150,13 @@ def _read_atom(expr: Expr) -> Terms:
         base, exponent = expr.args
         if exponent.is_Rational:
             return power(read(base), as_number(exponent))
-    if expr.is_number and (expr.is_real is False or expr.is_infinite or expr.is_Float or expr.is_finite is None):
+    if expr.is_number and (
+        expr.is_real is False or expr.is_infinite or expr.is_Float or expr.is_finite is None
+    ):
         what = f"{expr} is not an exact real number"
-        raise FormulaError(what, expected="integers, fractions and roots of positive numbers", got=str(expr)[:64])
+        raise FormulaError(
+            what, expected="integers, fractions and roots of positive numbers", got=str(expr)[:64]
+        )
     rebuilt = expr.func(*map(_normal_argument, expr.args))
     if rebuilt != expr and (rebuilt.is_Add or rebuilt.is_Mul or rebuilt.is_Pow or rebuilt.is_Rational):
         return read(rebuilt)
@@ -196,9 +200,9 @@ def _settled(monomial: Monomial) -> Terms:
     """Return a monomial with any exponents as a table, where sums and primes stay below a power of 1."""
     result: Terms = {UNIT: 1}
     for base, exponent in monomial:
-        whole = floor(exponent) if base.is_Add and exponent >= 1 or base.is_Integer else 0
+        whole = floor(exponent) if (base.is_Add and exponent >= 1) or base.is_Integer else 0
         if whole:
-            piece = read(base) if whole > 0 else {UNIT: Fraction(1, int(base))}
+            piece: Terms = read(base) if whole > 0 else {UNIT: Fraction(1, int(base))}
             result = times(result, raised(piece, abs(whole)))
         if exponent - whole:
             result = times(result, {frozenset(((base, plain(exponent - whole)),)): 1})
@@ -220,7 +224,7 @@ def _number_power(value: Fraction, exponent: Number) -> Terms:
 
 
 def _sum_power(table: Terms, exponent: Number) -> Terms:
-    """Return a negative or fractional power of a sum: content and common monomial out, the rest generators."""
+    """Return a negative or fractional power of a sum: content and monomial out, the rest generators."""
     content, monomial, rest = primitive(table)
     if exponent != int(exponent) and content < 0:
         content, rest = -content, {key: -value for key, value in rest.items()}

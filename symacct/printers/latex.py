@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sympy import Expr
-
 from symacct.printers.walk import ATOM, POWER, PRODUCT, SUM, Notation, Piece, write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-LOWER = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi omega"
+    from sympy import Expr
+
+LOWER = (
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu"
+    " nu xi pi rho sigma tau upsilon phi chi psi omega"
+)
 UPPER = "Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega"
 COMMANDS = {name: f"\\{name}" for name in (*LOWER.split(), *UPPER.split())}
 LETTERS = dict(zip("αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΥΦΨΩ", COMMANDS.values(), strict=True))

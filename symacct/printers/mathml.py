@@ -5,13 +5,13 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from sympy import Expr
-
 from symacct.printers.latex import COMMANDS, LETTERS
 from symacct.printers.walk import ATOM, POWER, PRODUCT, SUM, Notation, Piece, write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from sympy import Expr
 
 GREEK = dict(zip(COMMANDS, LETTERS, strict=True))
 FENCES = {"ceiling": "⌈⌉", "floor": "⌊⌋", "Abs": "||"}

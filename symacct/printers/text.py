@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sympy import Expr
-
 from symacct.printers.walk import ATOM, POWER, PRODUCT, SUM, Notation, Piece, write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from sympy import Expr
 
 FUNCTION_NAMES = {"ceiling": "ceil", "Max": "max", "Min": "min", "Abs": "abs"}
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from sympy import Add, Expr, Integer, Mul, Pow, Sum, Symbol
+from sympy import Add, Expr, Integer, Mul, Pow, Sum
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -90,7 +90,7 @@ class _Walk:
         plain: list[tuple[Expr, Expr]] = []
         under: list[Expr] = []
         for base, exponent in powers:
-            half = exponent.is_Rational and exponent.q == 2  # noqa: PLR2004
+            half = exponent.is_Rational and exponent.q == 2
             whole = exponent - Integer(1) / 2 if half else exponent
             if half:
                 under.append(base)
@@ -135,6 +135,7 @@ def _fraction(value: Expr) -> Fraction:
 def degree(expr: Expr) -> Fraction:
     """Return the total degree in all symbols; an atom has the degree of its largest argument.
 
+    >>> from sympy import Symbol
     >>> B, D = Symbol("B"), Symbol("D")
     >>> print(degree(B * D**2 / 2 + B), degree(D ** (Integer(1) / 2)))
     3 1/2
@@ -169,6 +170,7 @@ def _split(expr: Expr) -> tuple[list[tuple[Expr, Expr]], list[tuple[Expr, Expr]]
 def terms_in_order(expr: Expr, order: Sequence[str] = ()) -> list[Expr]:
     """Return the terms of a sum as they are printed: highest total degree first.
 
+    >>> from sympy import Symbol
     >>> B, D = Symbol("B"), Symbol("D")
     >>> terms_in_order(B + D**2 + 1)
     [D**2, B, 1]

@@ -18,8 +18,12 @@ SUFFIXES = {
     **{f"{letter}i": 1024**power for power, letter in enumerate("KMGT", start=1)},
 }
 WRONG_SUFFIXES = {"K": "k", "m": "M", "b": "B", "G": "B", "t": "T", "ki": "Ki", "P": "1000T"}
-FIGURE = re.compile(r"(?P<digits>[+-]?[0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?)(?:[eE](?P<ten>\+?[0-9]{1,3}))?(?P<suffix>[A-Za-z]*)")
-AMOUNT = re.compile(r"(?P<figure>[+-]?[0-9][0-9_]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3}(?![0-9]))?)(?P<rest>.*)", re.DOTALL)
+FIGURE = re.compile(
+    r"(?P<digits>[+-]?[0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?)(?:[eE](?P<ten>\+?[0-9]{1,3}))?(?P<suffix>[A-Za-z]*)"
+)
+AMOUNT = re.compile(
+    r"(?P<figure>[+-]?[0-9][0-9_]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3}(?![0-9]))?)(?P<rest>.*)", re.DOTALL
+)
 
 
 def read_figure(text: str) -> Fraction:
@@ -35,8 +39,14 @@ def read_figure(text: str) -> Fraction:
     stripped = normalize("NFKC", str(text)).strip()
     match = FIGURE.fullmatch(stripped)
     if match is None or len(stripped) > MOST_DIGITS:
-        fix = f"write {stripped.replace(',', '')}" if re.fullmatch(r"[0-9]{1,3}(,[0-9]{3})+", stripped) else None
-        raise FormulaError(f"{stripped[:64]!r} is not a number", expected=expected, got=stripped[:64], fix=fix)
+        fix = (
+            f"write {stripped.replace(',', '')}"
+            if re.fullmatch(r"[0-9]{1,3}(,[0-9]{3})+", stripped)
+            else None
+        )
+        raise FormulaError(
+            f"{stripped[:64]!r} is not a number", expected=expected, got=stripped[:64], fix=fix
+        )
     suffix = match["suffix"]
     if suffix and suffix not in SUFFIXES:
         near = WRONG_SUFFIXES.get(suffix)
@@ -44,8 +54,11 @@ def read_figure(text: str) -> Fraction:
         raise FormulaError(f"unknown suffix {suffix!r}", expected=expected, got=stripped[:64], fix=fix)
     ten = int(match["ten"] or 0)
     if ten > MOST_DIGITS:
-        raise FormulaError("a number is too large", expected=f"at most {MOST_DIGITS} digits", got=stripped[:64])
-    return Fraction(match["digits"].replace("_", "")) * 10**ten * SUFFIXES.get(suffix, 1)
+        raise FormulaError(
+            "a number is too large", expected=f"at most {MOST_DIGITS} digits", got=stripped[:64]
+        )
+    factor: int = 10**ten * SUFFIXES.get(suffix, 1)
+    return Fraction(match["digits"].replace("_", "")) * factor
 
 
 def read_sizes(text: str) -> dict[str, int]:
@@ -78,10 +91,14 @@ def read_sizes(text: str) -> dict[str, int]:
             raise FormulaError(what, where=text[:SHOWN], expected="B=8", got=entry.strip()[:64], fix=fix)
         if check_name(name) in sizes:
             what = f"size {name} is bound twice"
-            raise FormulaError(what, where=text[:SHOWN], expected=f"one value for {name}", got=entry.strip()[:64])
+            raise FormulaError(
+                what, where=text[:SHOWN], expected=f"one value for {name}", got=entry.strip()[:64]
+            )
         figure = read_figure(value)
         if figure.denominator != 1:
-            raise FormulaError(f"size {name} is not an integer", expected="an integer", got=entry.strip()[:64])
+            raise FormulaError(
+                f"size {name} is not an integer", expected="an integer", got=entry.strip()[:64]
+            )
         sizes[name] = int(figure)
     return sizes
 

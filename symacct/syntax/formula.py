@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import neg, truediv
 from typing import TYPE_CHECKING
 from unicodedata import normalize
 
@@ -28,6 +29,13 @@ FUNCTION_RULES: Mapping[str, Callable[..., Expr]] = {
     "max": Max,
     "min": Min,
     "sqrt": sqrt,
+}
+
+OPERATORS: Mapping[str, Callable[..., Expr]] = {
+    "sum": Add,
+    "product": Mul,
+    "negative": neg,
+    "quotient": truediv,
 }
 
 
@@ -61,7 +69,9 @@ def read_formula(text: str, names: Collection[str]) -> Expr:
             raise FormulaError(what, where=caret(text, tree.start), expected=f"at most {TALLEST} levels")
         return fold(tree, lambda leaf: symbol(leaf.name), text)
     except RecursionError:
-        raise FormulaError("a formula is nested too deeply", where=text[:64], expected="fewer levels") from None
+        raise FormulaError(
+            "a formula is nested too deeply", where=text[:64], expected="fewer levels"
+        ) from None
 
 
 def height(tree: Tree) -> int:
@@ -89,19 +99,13 @@ def fold(tree: Tree, leaf: Callable[[Tree], Expr], text: str) -> Expr:
     if tree.form in {"name", "unit"}:
         return leaf(tree)
     parts = [fold(part, leaf, text) for part in tree.parts]
-    if tree.form == "sum":
-        return Add(*parts)
-    if tree.form == "product":
-        return _bounded(Mul(*parts), tree, text)
-    if tree.form == "negative":
-        return -parts[0]
-    if tree.form == "quotient":
-        if parts[1] == 0:
-            raise _error("a formula divides by zero", tree.parts[1], text, "a divisor that is not 0", "0")
-        return _bounded(parts[0] / parts[1], tree, text)
     if tree.form == "power":
         return _power(parts[0], parts[1], tree, text)
-    return _call(tree, parts, text)
+    if tree.form == "call":
+        return _call(tree, parts, text)
+    if tree.form == "quotient" and parts[1] == 0:
+        raise _error("a formula divides by zero", tree.parts[1], text, "a divisor that is not 0", "0")
+    return _bounded(OPERATORS[tree.form](*parts), tree, text)
 
 
 def _error(what: str, tree: Tree, text: str, expected: str, got: str) -> FormulaError:
@@ -118,12 +122,15 @@ def _power(base: Expr, exponent: Expr, tree: Tree, text: str) -> Expr:
             raise _error("a formula divides by zero", tree.parts[0], text, "a divisor that is not 0", "0")
         _check_bits(base, exponent, tree, text)
     elif len(list(_atoms(exponent))) > MOST_EXPONENT_ATOMS or any(part.is_Pow for part in _atoms(exponent)):
-        raise _error("an exponent is too involved", tree.parts[1], text, "a number or a simple formula", shown)
+        raise _error(
+            "an exponent is too involved", tree.parts[1], text, "a number or a simple formula", shown
+        )
     return _bounded(Pow(base, exponent), tree, text)
 
 
 def _atoms(expr: Expr) -> list[Expr]:
-    found, todo = [], [expr]
+    found: list[Expr] = []
+    todo = [expr]
     while todo and len(found) <= MOST_EXPONENT_ATOMS * 4:
         one = todo.pop()
         if one.is_Pow or not one.args:
@@ -134,9 +141,15 @@ def _atoms(expr: Expr) -> list[Expr]:
 
 def _check_bits(base: Expr, exponent: Expr, tree: Tree, text: str) -> None:
     coefficient, _ = base.as_coeff_Mul()
-    bits = max(int(abs(coefficient.p)).bit_length(), int(coefficient.q).bit_length()) if coefficient.is_Rational else 1
+    bits = (
+        max(int(abs(coefficient.p)).bit_length(), int(coefficient.q).bit_length())
+        if coefficient.is_Rational
+        else 1
+    )
     if bits * abs(exponent) > MOST_BITS:
-        raise _error("a number is too large", tree, text, f"at most {MOST_BITS} bits", text[tree.start : tree.end])
+        raise _error(
+            "a number is too large", tree, text, f"at most {MOST_BITS} bits", text[tree.start : tree.end]
+        )
 
 
 def _bounded(result: Expr, tree: Tree, text: str) -> Expr:
@@ -146,7 +159,9 @@ def _bounded(result: Expr, tree: Tree, text: str) -> Expr:
         what = "a formula has no real value"
         raise _error(what, tree, text, "a root of a number of at least 0", text[tree.start : tree.end])
     if max(int(abs(coefficient.p)).bit_length(), int(coefficient.q).bit_length()) > MOST_BITS:
-        raise _error("a number is too large", tree, text, f"at most {MOST_BITS} bits", text[tree.start : tree.end])
+        raise _error(
+            "a number is too large", tree, text, f"at most {MOST_BITS} bits", text[tree.start : tree.end]
+        )
     for factor in Mul.make_args(rest):
         if factor.is_Pow and factor.exp.is_Rational and abs(factor.exp) > LARGEST_EXPONENT**2:
             expected = f"an exponent of at most {LARGEST_EXPONENT**2}"

@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
-from symacct.errors import FormulaError
 from symacct.syntax.tokens import Token, Tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
+
+    from symacct.errors import FormulaError
 
 DEEPEST = 100
 MOST_ARGUMENTS = 16
@@ -123,21 +124,39 @@ class _Parser:
                 divisor = None
             elif self.takes("/"):
                 divisor = self.signed()
-                top = factors[0] if len(factors) == 1 else Tree("product", start, factors[-1].end, tuple(factors))
+                top = (
+                    factors[0]
+                    if len(factors) == 1
+                    else Tree("product", start, factors[-1].end, tuple(factors))
+                )
                 factors = [Tree("quotient", start, divisor.end, (top, divisor))]
             elif self.starts_factor():
                 if divisor is not None:
                     raise self.ambiguous(start, divisor)
                 factors.append(self.power())
             else:
-                return factors[0] if len(factors) == 1 else Tree("product", start, factors[-1].end, tuple(factors))
+                return (
+                    factors[0]
+                    if len(factors) == 1
+                    else Tree("product", start, factors[-1].end, tuple(factors))
+                )
 
     def starts_factor(self) -> bool:
         token = self.peek()
-        if token.kind == "number" and self.tokens[self.place - 1].kind in {"number", "name", "unit", "raised"}:
+        if token.kind == "number" and self.tokens[self.place - 1].kind in {
+            "number",
+            "name",
+            "unit",
+            "raised",
+        }:
             expected = "an operator between them"
-            raise self.fail("a number stands directly behind another factor", token, expected, "write * or ^ between")
-        return token.kind in {"number", "name", "unit", "function"} or (token.kind, token.text) == ("sign", "(")
+            raise self.fail(
+                "a number stands directly behind another factor", token, expected, "write * or ^ between"
+            )
+        return token.kind in {"number", "name", "unit", "function"} or (token.kind, token.text) == (
+            "sign",
+            "(",
+        )
 
     def ambiguous(self, start: int, divisor: Tree) -> FormulaError:
         token = self.peek()
@@ -197,7 +216,9 @@ class _Parser:
         self.depth -= 1
         closed = self.takes(")")
         if closed is None:
-            raise self.fail("a bracket is not closed", self.peek(), f"')' for the bracket at {opened.start + 1}")
+            raise self.fail(
+                "a bracket is not closed", self.peek(), f"')' for the bracket at {opened.start + 1}"
+            )
         return closed
 
     def call(self, function: Token) -> Tree:

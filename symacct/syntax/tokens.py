@@ -20,7 +20,7 @@ SHOWN = 72
 MARGIN = 12
 FUNCTIONS = ("abs", "ceil", "ceiling", "floor", "log", "max", "min", "sqrt")
 WIDE = {chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | {"\u3000": " "}
-SIGNS = WIDE | {sign: "*" for sign in "×·⋅∙"} | {sign: "-" for sign in "−–‐"} | {"÷": "/", "，": ",", "、": ","}
+SIGNS = WIDE | dict.fromkeys("×·⋅∙", "*") | dict.fromkeys("−–‐", "-") | {"÷": "/", "，": ",", "、": ","}
 RAISED = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-", strict=True))
 NUMBER = re.compile(r"[0-9]+(?:_[0-9]+)*(?:\.[0-9]+(?:_[0-9]+)*)?|\.[0-9]+")
 TAIL = re.compile(r"[eE][+-]?[0-9]+(?![^\W\d]|[.0-9])")
@@ -44,7 +44,7 @@ class Token:
 
 
 def word_at(text: str, start: int) -> str:
-    """Return the longest run of letters, digits and ``_`` at a place, or nothing where a digit or sign stands.
+    """Return the longest run of letters, digits and ``_`` at a place, or nothing where none begins.
 
     >>> word_at("2BD²", 1)
     'BD'
@@ -76,7 +76,9 @@ class Tokenizer:
     number or in one term with another unit.
     """
 
-    def __init__(self, text: str, names: Collection[str], is_unit: Callable[[str], bool] | None = None) -> None:
+    def __init__(
+        self, text: str, names: Collection[str], is_unit: Callable[[str], bool] | None = None
+    ) -> None:
         """Keep the text, its plain form of the same length, and the names."""
         if not isinstance(text, str) or len(text) > LONGEST_TEXT:
             got = f"{len(text)} characters" if isinstance(text, str) else type(text).__name__
@@ -91,7 +93,9 @@ class Tokenizer:
         self.in_unit = False
         self.doubtful: list[str] = []
 
-    def error(self, what: str, start: int, *, expected: str, got: str, fix: str | None = None) -> FormulaError:
+    def error(
+        self, what: str, start: int, *, expected: str, got: str, fix: str | None = None
+    ) -> FormulaError:
         """Return an error that points at a place."""
         return FormulaError(what, where=caret(self.text, start), expected=expected, got=got, fix=fix)
 
@@ -137,7 +141,7 @@ class Tokenizer:
     def number(self, place: int, *, spaced: bool) -> int:
         """Read a number, with an exponent or (before a unit) a suffix."""
         match = NUMBER.match(self.plain, place)
-        assert match is not None  # noqa: S101 (the caller looked)
+        assert match is not None
         digits, end = match.group(), match.end()
         if len(digits) > MOST_DIGITS:
             expected = f"at most {MOST_DIGITS} digits"
@@ -145,7 +149,7 @@ class Tokenizer:
         value = Fraction(digits.replace("_", ""))
         tail = TAIL.match(self.plain, end)
         if tail and not any(name[0] == tail.group()[0] for name in self.names):
-            exponent = int(tail.group()[1:]) if len(tail.group()) < 6 else MOST_DIGITS + 1  # noqa: PLR2004
+            exponent = int(tail.group()[1:]) if len(tail.group()) < 6 else MOST_DIGITS + 1
             if abs(exponent) > MOST_DIGITS:
                 expected = f"an exponent of at most {MOST_DIGITS}"
                 raise self.error("a number is too large", place, expected=expected, got=tail.group()[:20])
@@ -163,7 +167,9 @@ class Tokenizer:
             end += 1
         digits = "".join(RAISED[char] for char in self.plain[place:end])
         if not digits.removeprefix("-").isdecimal() or len(digits) > MOST_DIGITS:
-            raise self.error("an exponent is no integer", place, expected="an integer", got=self.text[place:end][:20])
+            raise self.error(
+                "an exponent is no integer", place, expected="an integer", got=self.text[place:end][:20]
+            )
         self.tokens.append(Token("raised", digits, place, end, Fraction(int(digits))))
         return end
 
@@ -189,7 +195,7 @@ class Tokenizer:
         return end
 
     def split(self, word: str, *, called: bool) -> list[str] | None:
-        """Return a word as declared names, longest first; a function may stand last where a bracket follows."""
+        """Return a word as declared names, longest first; before a bracket a function may stand last."""
         best: list[str | None] = [None] * len(word) + [""]
         ways = [0] * len(word) + [1]
         for start in reversed(range(len(word))):
@@ -217,8 +223,12 @@ class Tokenizer:
             what, name = "a number stands directly behind a name", word[: digits.start()]
             number = word[digits.start() :]
             fix = f"write {name[-1]}^{number} or {number}*{name[-1]}" if number.isdecimal() else None
-            return self.error(what, place + digits.start(), expected="an operator between them", got=word[:64], fix=fix)
+            return self.error(
+                what, place + digits.start(), expected="an operator between them", got=word[:64], fix=fix
+            )
         if not get_close_matches(word, self.names, n=1, cutoff=NEAR):
-            reach = max((k for k in range(len(word)) if k == 0 or self.split(word[:k], called=False)), default=0)
+            reach = max(
+                (k for k in range(len(word)) if k == 0 or self.split(word[:k], called=False)), default=0
+            )
             word, place = word[reach:], place + reach
         return unknown("name", word[:64], self.names, where=caret(self.text, place))
