@@ -18,7 +18,7 @@ from symacct.report.figures import shares
 from symacct.report.names import GROUPS, SHORT, Group
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from sympy import Expr
 
@@ -162,11 +162,7 @@ def report(shown: View, sections: Sequence[Section]) -> Report:
 def _facts(shown: View, sections: Sequence[Section]) -> list[tuple[str, str]]:
     graph = shown.account.graph
     used = {name for section in sections for line in section.lines for name in names_of(line.expr)}
-    facts = [("sizes", ", ".join(_meaning(graph, name) for name in graph.order if name in used))]
-    bound = [
-        f"{name} = {text(graph.bound[name], graph.order)}" for name in graph.sizes if name in graph.bound
-    ]
-    facts.append(("bound", ", ".join(bound)))
+    facts = [("sizes", _meanings(graph, used)), ("bound", _bound(graph))]
     facts.append(("at", ", ".join(f"{name} = {size:,}" for name, size in shown.sizes.items())))
     free = [name for name in graph.order if name in used and name not in shown.sizes]
     if shown.sizes and free:
@@ -175,8 +171,33 @@ def _facts(shown: View, sections: Sequence[Section]) -> list[tuple[str, str]]:
         facts.append(("small", _small(shown)))
     conditions = merge(one for section in sections for line in section.lines for one in line.when)
     facts.append(("holds for", ", ".join(map(str, conditions))))
-    facts += [("warning", words) for words in (*shown.account.warnings, *_alike(graph))]
+    return _said([*facts, *_warnings(shown.account)])
+
+
+def facts_of_graph(account: Account) -> list[tuple[str, str]]:
+    """Return what is to be said of the graph of an account: sizes, tokens, conditions, warnings."""
+    graph = account.graph
+    facts = [("sizes", _meanings(graph, graph.order)), ("bound", _bound(graph))]
+    facts.append(("tokens", "" if graph.tokens is None else text(graph.tokens, graph.order)))
+    facts.append(("holds for", ", ".join(map(str, account.conditions))))
+    return _said([*facts, *_warnings(account)])
+
+
+def _said(facts: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     return [(word, fact) for word, fact in facts if fact]
+
+
+def _warnings(account: Account) -> list[tuple[str, str]]:
+    return [("warning", words) for words in (*account.warnings, *_alike(account.graph))]
+
+
+def _bound(graph: Graph) -> str:
+    bound = {name: graph.bound[name] for name in graph.sizes if name in graph.bound}
+    return ", ".join(f"{name} = {text(expr, graph.order)}" for name, expr in bound.items())
+
+
+def _meanings(graph: Graph, used: Collection[str]) -> str:
+    return ", ".join(_meaning(graph, name) for name in graph.order if name in used)
 
 
 def _meaning(graph: Graph, name: str) -> str:

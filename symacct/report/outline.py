@@ -1,0 +1,121 @@
+"""A graph and its derived backward pass as a program: what each node makes of what, and what is saved."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+from sympy import Expr
+
+from symacct.graph import Repeat
+from symacct.printers import text
+from symacct.report.table import GAP, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from symacct.derive import Account
+    from symacct.graph import Node, Step_
+    from symacct.op import Op
+    from symacct.tensor import Tensor
+
+SOURCES = (("inputs", ("input", "cache")), ("weights", ("weight",)), ("constants", ("constant",)))
+
+
+def outline(account: Account, width: int = 100) -> str:
+    """Return the graph of an account as lines: sources, the forward pass, the derived backward pass."""
+    kept = {one.tensor.name: ", ".join(one.readers) for one in account.saved} if account.trains else {}
+    written = _Outline(account, account.graph.order, kept)
+    lines: list[str] = []
+    for title, roles in SOURCES:
+        found = [t for t in account.graph.tensors.values() if t.role in roles]
+        lines += ["", title, *(line for t in found for line in written.source(t))] if found else []
+    lines += ["", "forward", *written.steps(account.graph.nodes, 1)]
+    lines.append(f"{GAP}return {', '.join(account.graph.outputs)}")
+    if account.step.backward:
+        lines += ["", "backward", *written.steps(account.step.backward, 1)]
+    return "\n".join(piece for line in lines for piece in wrap(line, width)).removeprefix("\n")
+
+
+@dataclass(frozen=True, slots=True)
+class _Outline:
+    """The lines of an outline; ``kept`` says what each saved tensor is kept for."""
+
+    account: Account
+    order: Sequence[str]
+    kept: Mapping[str, str]
+
+    def source(self, tensor: Tensor) -> Iterator[str]:
+        """Yield the line of a tensor that no node makes."""
+        graph = self.account.graph
+        words = [tensor.dtype] if tensor.dtype != "float" else []
+        words += ["frozen"] if tensor.role == "weight" and tensor.name not in graph.trainable else []
+        words += [f"one for each iteration of {', '.join(tensor.path)}"] if tensor.path else []
+        notes = f" ({', '.join(words)})" if words else ""
+        yield f"{GAP}{self.shaped(tensor.name)}{notes}"
+        yield from self.saved((tensor.name,), 1)
+
+    def steps(self, nodes: Sequence[Step_], level: int) -> Iterator[str]:
+        """Yield the lines of nodes; the body of a repeat stands indented below it."""
+        for node in nodes:
+            if isinstance(node, Repeat):
+                yield from self.repeat(node, level)
+            else:
+                yield from self.node(node, level)
+
+    def node(self, node: Node, level: int) -> Iterator[str]:
+        """Yield what a node makes of what, and what of it is saved."""
+        made = ", ".join(self.shaped(name) for name in node.outs)
+        yield f"{GAP * level}{made} = {op_text(node.op, self.order)} ({', '.join(node.ins)})"
+        yield from self.saved(node.outs, level)
+
+    def saved(self, names: Sequence[str], level: int) -> Iterator[str]:
+        """Yield a line for each tensor that is kept."""
+        for name in names:
+            if name in self.kept:
+                yield f"{GAP * (level + 2)}{name} is saved for the gradient of {self.kept[name]}"
+
+    def repeat(self, repeat: Repeat, level: int) -> Iterator[str]:
+        """Yield a repeat: its range, what it hands on, and its body."""
+        first, last = text(repeat.lo, self.order), text(repeat.hi - 1, self.order)
+        span = f"{last}, ..., {first}" if repeat.reverse else f"{first}, ..., {last}"
+        yield f"{GAP * level}repeat {repeat.name}, {repeat.index} = {first if first == last else span}"
+        for one in repeat.carry:
+            ends = [f"from {one.init}"] if one.init else []
+            ends += [f"next {one.leave}"] if one.leave else []
+            ends += [f"at last {one.result}"] if one.result else []
+            yield f"{GAP * (level + 1)}carry {one.enter or 'nothing'}: {', '.join(ends)}"
+        yield from self.steps(repeat.body, level + 1)
+        for inside, outside in repeat.sums:
+            yield f"{GAP * (level + 1)}{outside} = sum over {repeat.index} of {inside}"
+
+    def shaped(self, name: str) -> str:
+        """Return a tensor with its axes, and sizes where these are not the axes' names."""
+        tensor = self.account.step.tensor(name)
+        parts = [
+            axis if str(dim) == axis else f"{axis}={text(dim, self.order)}"
+            for axis, dim in zip(tensor.axes, tensor.dims, strict=True)
+        ]
+        return f"{name}[{' '.join(parts)}]"
+
+
+def op_text(op: Op, order: Sequence[str] = ()) -> str:
+    """Return an op in a few words: its name, and what it was made with."""
+    if hasattr(op, "equation"):
+        return f'einsum "{op.equation}"'
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(op).__name__).lower()
+    words = [_word(field.name, getattr(op, field.name), order) for field in fields(op)]  # type: ignore[arg-type]
+    return " ".join([*([] if name == "elementwise" else [name]), *(word for word in words if word)])
+
+
+def _word(name: str, value: object, order: Sequence[str]) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Expr):
+        return f"{name}={text(value, order)}"
+    if isinstance(value, bool):
+        return name if value else ""
+    if isinstance(value, tuple):
+        return " ".join(one if isinstance(one, str) else "" for one in value).strip()
+    return "" if value is None else name
