@@ -11,6 +11,7 @@ from symacct.derivation.differentiate import differentiate  # noqa: E402
 from symacct.errors import GraphError  # noqa: E402
 from symacct.execution.count import count  # noqa: E402
 from symacct.execution.gradients import disagreements, execute  # noqa: E402
+from symacct.graph import Node, walk  # noqa: E402
 
 
 def test_a_cotangent_has_the_axes_of_its_tensor_not_the_words_of_an_equation() -> None:
@@ -31,3 +32,16 @@ def test_an_einsum_of_indices_is_refused() -> None:
     ids = b.input("ids", "B", dtype="index")
     with pytest.raises(GraphError, match="einsum needs numbers"):
         b.einsum("B D, B -> D", b.input("x", "B D"), ids)
+
+
+def test_names_of_the_backward_pass_are_unique() -> None:
+    """The second gradient of ``sum`` is not named as the gradient of ``sum_2`` is."""
+    b = Builder("names", "B D")
+    w = b.weight("w", "B D")
+    left, right = b.reduce("B D -> B", b.tanh(w)), b.reduce("B D -> B", b.sigmoid(w))
+    y = b.repeat(3, lambda x: b.add(b.tanh(x), b.einsum("B, B -> B", left, right, label="mix")), b.input("x", "B"))
+    step = differentiate(b.build(y))
+    made = [out for node, _ in walk(step.backward) if isinstance(node, Node) for out in node.outs]
+    assert len(made) == len(set(made))
+    sizes = {"B": 2, "D": 3}
+    assert not disagreements(execute(step, sizes), count(step, sizes, dtype="fp64"))

@@ -88,6 +88,7 @@ class _Differentiation:
         self.path: tuple[str, ...] = ()
         self.origin: Node | None = None
         self.taken: dict[str, int] = {}
+        self.used: set[str] = set(graph.tensors)
         self.slots: dict[tuple[str, tuple[str, ...]], Slots] = {}
 
     # ---- the emitter ----
@@ -109,14 +110,21 @@ class _Differentiation:
         for slot, r in enumerate(results):
             name = label if slot == 0 else f"{label}.{slot}"
             self.made[name] = Tensor(name, r.axes, r.dims, r.dtype, "gradient", self.path, r.mask)
+            self.used.add(name)
             outs.append(name)
         self.scope.append(Node(op, ins, tuple(outs), label, origin))
         return tuple(outs)
 
     def _fresh(self, label: str) -> str:
-        seen = self.taken.get(label, 0)
-        self.taken[label] = seen + 1
-        return label if seen == 0 else f"{label}_{seen + 1}"
+        """Return a label that is not taken; one with a number may itself be the name of something."""
+        count = self.taken.get(label, 0) + 1
+        fresh = label if count == 1 else f"{label}_{count}"
+        while fresh in self.used:
+            count += 1
+            fresh = f"{label}_{count}"
+        self.taken[label] = count
+        self.used.add(fresh)
+        return fresh
 
     def _like(self, name: str, label: str, path: tuple[str, ...] | None = None) -> str:
         """Make a tensor for the cotangent of a forward tensor."""
@@ -306,7 +314,9 @@ class _Differentiation:
         self.scope, self.path = saved
         return _Segment(repeat, name, body, enters, leaves, outer)
 
-    def _place(self, segment: _Segment, lo: Expr, hi: Expr, given: dict[int, str], cotangents: Cotangents) -> None:
+    def _place(
+        self, segment: _Segment, lo: Expr, hi: Expr, given: dict[int, str], cotangents: Cotangents
+    ) -> None:
         """Put a segment on a range of iterations and pass the cotangents on."""
         carries, after = [], {}
         for slot in sorted({*segment.enters, *segment.leaves}):

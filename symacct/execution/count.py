@@ -10,6 +10,7 @@ from symacct.execution.framework import load_torch, plain_einsum
 from symacct.execution.interpret import Interpreter, Place
 from symacct.execution.kept import Keeping, KeptStorage
 from symacct.execution.torch_arrays import TorchArrays
+from symacct.graph import Node, walk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,8 +51,9 @@ def count(
     store = values.draw(step.graph, sizes, xp, seed, positive=positive)
     cotangents = values.seeds(step, sizes, xp, seed)
     leaves = {key: store[key].requires_grad_() for key in values.trainable_keys(step, sizes)}
+    views = frozenset(n.outs[0] for n, _ in walk(step.graph.nodes) if isinstance(n, Node) and n.op.alias)
     with plain_einsum(torch):
-        with FlopCounterMode(display=False) as forward, Keeping(torch) as keeping:
+        with FlopCounterMode(display=False) as forward, Keeping(torch, views) as keeping:
             outputs = _forward(torch, step, sizes, xp, store, keeping)
         tensors = step.graph.tensors
         kept = keeping.alive(array for key, array in store.items() if tensors[key[0]].role in NEVER_SAVED)

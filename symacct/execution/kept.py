@@ -49,8 +49,9 @@ class Keeping:
     alive, since addresses are reused. A copy in another layout (``aten.clone``) is followed to its source.
     """
 
-    def __init__(self, torch: Any) -> None:
-        """Prepare the hooks."""
+    def __init__(self, torch: Any, views: frozenset[str] = frozenset()) -> None:
+        """Prepare the hooks; ``views`` are the tensors that share another one's storage."""
+        self._views = views
         self._holders: list[tuple[ReferenceType[_Holder], int]] = []
         self._seen: list[Any] = []
         self._names: dict[int, str] = {}
@@ -86,9 +87,13 @@ class Keeping:
             self._source[_address(copy)] = source.detach()
 
     def name(self, key: Key, array: Any) -> None:
-        """Note that an array belongs to a tensor; what was packed since the last note was made by its node."""
+        """Note that an array belongs to a tensor; what was packed since the last note was made by its node.
+
+        A view owns nothing: where torch makes it a copy, the copy is followed to its source.
+        """
         self._seen.append(array.detach())
-        self._names.setdefault(_address(array), key[0])
+        if key[0] not in self._views:
+            self._names.setdefault(_address(array), key[0])
         for address in self._fresh:
             self._makers.setdefault(address, key[0])
         self._fresh.clear()

@@ -32,14 +32,16 @@ class NotFiniteError(SymacctError):
 
 
 def places(graph: Graph, tensor: Tensor, place: Place) -> Iterator[Place]:
-    """Yield the place of every iteration that a tensor lives in."""
+    """Yield the place of every iteration that a tensor lives in; none if its repeat is no part of the graph."""
     repeats = {node.name: node for node, _ in walk(graph.nodes) if isinstance(node, Repeat)}
 
     def within(path: tuple[str, ...], here: Place) -> Iterator[Place]:
         if not path:
             yield here
             return
-        repeat = repeats[path[0]]
+        repeat = repeats.get(path[0])
+        if repeat is None:
+            return
         for i in range(here.size(repeat.lo), here.size(repeat.hi)):
             yield from within(path[1:], here.inside((repeat.name,), repeat.index, i))
 
