@@ -38,7 +38,7 @@ HOMES = {
 }  # fmt: skip
 """Where each public name lives."""
 
-__all__ = ["Account", "Builder", "CONVENTIONS", "Convention", "Definition", "Graph", "Policy", "Quantity",
+__all__ = ["CONVENTIONS", "Account", "Builder", "Convention", "Definition", "Graph", "Policy", "Quantity",
            "SymacctError", "Var", "convention", "derive", "graph", "load", "precision"]  # fmt: skip
 
 

@@ -89,9 +89,11 @@ class Convention:
         ]
         parts += [f"{primitive} {price}" for primitive, price in self.prices]
         parts += ["leading term only"] if self.leading else []
-        return f"{self.name} (attention {self.attention}" + "".join(
-            f", {p}" for p in parts if not p.startswith("attention")
-        ) + ")"
+        return (
+            f"{self.name} (attention {self.attention}"
+            + "".join(f", {p}" for p in parts if not p.startswith("attention"))
+            + ")"
+        )
 
 
 def _preset(name: str, about: str, **choices: object) -> Convention:

@@ -119,7 +119,10 @@ class Graph:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle through plain dictionaries."""
         values = {name: getattr(self, name) for name in self.__slots__}
-        return (_restore, ({k: dict(v) if isinstance(v, MappingProxyType) else v for k, v in values.items()},))
+        return (
+            _restore,
+            ({k: dict(v) if isinstance(v, MappingProxyType) else v for k, v in values.items()},),
+        )
 
     @property
     def weights(self) -> tuple[str, ...]:
@@ -207,7 +210,9 @@ def _restore(values: dict[str, Any]) -> Graph:
     return Graph(**values)
 
 
-def walk(nodes: tuple[Step_, ...], path: tuple[Repeat, ...] = ()) -> Iterator[tuple[Step_, tuple[Repeat, ...]]]:
+def walk(
+    nodes: tuple[Step_, ...], path: tuple[Repeat, ...] = ()
+) -> Iterator[tuple[Step_, tuple[Repeat, ...]]]:
     """Yield every node and repeat with the repeats around it; a repeat comes before its body."""
     for node in nodes:
         yield node, path

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     Size = Callable[[Expr | int], int]
 
 PRIMITIVES = (
-    "fma", "chain", "row_chain", "add", "sub", "mul", "div", "neg", "abs", "square", "compare", "max", "where",
-    "exp", "log", "sqrt", "rsqrt", "tanh", "erf", "sigmoid", "sign",
+    "fma", "chain", "row_chain", "add", "sub", "mul", "div", "neg", "abs", "square", "compare", "max",
+    "where", "exp", "log", "sqrt", "rsqrt", "tanh", "erf", "sigmoid", "sign",
     "cast", "gather", "mask", "scatter_add",
 )  # fmt: skip
 """Every primitive an op may count; the convention prices each.
@@ -86,7 +86,9 @@ class Arrays(Protocol):
     def square(self, a: Any) -> Any: ...
     def maximum(self, a: Any, b: Any) -> Any: ...
     def where(self, condition: Any, a: Any, b: Any) -> Any: ...
-    def mask(self, a: Any, allowed: Any, fill: float) -> Any: ...  # a where allowed, else fill: counted as mask
+    def mask(
+        self, a: Any, allowed: Any, fill: float
+    ) -> Any: ...  # a where allowed, else fill: counted as mask
     def sum(self, a: Any, axes: Sequence[int]) -> Any: ...  # the axes are dropped
     def max(self, a: Any, axes: Sequence[int]) -> Any: ...
     def argmax(self, a: Any, axes: Sequence[int]) -> Any: ...  # flat index over the axes, in order
@@ -184,7 +186,7 @@ class Op(ABC):
         return tuple(t.numel for t in outs)
 
     def issues(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> tuple[Expr, ...]:
-        """Return the element reads of each input slot when nothing is reused: once for each point of the op."""
+        """Return the reads of each input slot when nothing is reused: one for each point of the op."""
         return self.reads(ins, outs)
 
     def native(
@@ -199,8 +201,13 @@ class Op(ABC):
         """Run as a user of torch would write it (one framework call where there is one)."""
         return self.run(xp, arrays, ins, outs, size)
 
-    def torch_keeps(self, ins: Sequence[Tensor], outs: Sequence[Tensor], wanted: frozenset[int]) -> Kept | None:  # noqa: ARG002
-        """Return what eager torch keeps for backward where that differs from what backward reads, else None."""
+    def torch_keeps(
+        self,
+        ins: Sequence[Tensor],  # noqa: ARG002
+        outs: Sequence[Tensor],  # noqa: ARG002
+        wanted: frozenset[int],  # noqa: ARG002
+    ) -> Kept | None:
+        """Return what eager torch keeps for backward if that differs from what backward reads."""
         return None
 
     def substitute(self, sizes: Mapping[str, Expr]) -> Op:
@@ -216,7 +223,7 @@ class Op(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What eager torch keeps of one node: slots of inputs, slots of outputs, and extra elements with a reason."""
+    """What eager torch keeps of one node: slots of inputs and outputs, and copies with a reason."""
 
     ins: frozenset[int] = frozenset()
     outs: frozenset[int] = frozenset()

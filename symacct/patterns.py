@@ -29,7 +29,7 @@ def sides(pattern: str) -> tuple[str, str]:
     ('B S D', 'B D')
     """
     parts = pattern.replace("→", "->").split("->")
-    if len(parts) != 2 or len(pattern) > LONGEST:  # noqa: PLR2004
+    if len(parts) != 2 or len(pattern) > LONGEST:
         raise GraphError(
             f"the pattern {pattern[:80]!r} needs one arrow",
             expected="words -> words",
@@ -80,7 +80,9 @@ def einsum_words(equation: str, tensors: Sequence[Tensor]) -> tuple[Groups, tupl
     terms = left.split(",")
     if len(terms) != len(tensors):
         raise GraphError(
-            f"einsum {equation!r} has {len(terms)} operands", expected=str(len(terms)), got=f"{len(tensors)} tensors"
+            f"einsum {equation!r} has {len(terms)} operands",
+            expected=str(len(terms)),
+            got=f"{len(tensors)} tensors",
         )
     if _compact(terms, right, tensors):
         terms, right = [_spaced(term) for term in terms], _spaced(right)
@@ -158,7 +160,9 @@ def _compact(terms: list[str], right: str, tensors: Sequence[Tensor]) -> bool:
 
 
 def _spaced(term: str) -> str:
-    return " ".join(token if token == ELLIPSIS else " ".join(token) for token in re.findall(r"\.\.\.|\w+", term))
+    return " ".join(
+        token if token == ELLIPSIS else " ".join(token) for token in re.findall(r"\.\.\.|\w+", term)
+    )
 
 
 def _bad(pattern: str, why: str) -> GraphError:

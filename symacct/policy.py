@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DTYPE_BITS: Mapping[str, int] = MappingProxyType(
-    {"fp64": 64, "fp32": 32, "tf32": 32, "bf16": 16, "fp16": 16, "fp8": 8, "int64": 64, "int32": 32, "int8": 8,
-     "int4": 4, "bool": 8}
+    {"fp64": 64, "fp32": 32, "tf32": 32, "bf16": 16, "fp16": 16, "fp8": 8,
+     "int64": 64, "int32": 32, "int8": 8, "int4": 4, "bool": 8}
 )  # fmt: skip
 """Bits of storage of an element; tf32 is stored in 32, a boolean in a byte (as torch does)."""
 
@@ -97,7 +97,7 @@ class Policy:
         precision: dtypes by category.
         optimizer: its name, or None.
         saves: which forward tensors are kept for backward: what ``backward`` reads, what eager ``torch``
-            keeps, the ``paper`` account (masks one byte, statistics left out), or ``lecture`` (each op's output).
+            keeps, the ``paper`` account (masks one byte, no statistics), or ``lecture`` (each op's output).
         workload: train, forward, prefill or decode.
         input_grad: whether the gradients of floating inputs are formed too.
     """
@@ -123,7 +123,9 @@ class Policy:
         """Return the number format of a tensor of this dtype and role."""
         p = self.precision
         if dtype == "float":
-            return {"weight": p.params, "weight gradient": p.grads, "state": p.states}.get(role, p.activations)
+            return {"weight": p.params, "weight gradient": p.grads, "state": p.states}.get(
+                role, p.activations
+            )
         if dtype == "stat":
             return "fp32" if DTYPE_BITS[p.activations] < DTYPE_BITS["fp32"] else p.activations
         return {"mask": "bool", "index": "int64"}.get(dtype, dtype)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sympy import Integer, Max, Min
+from sympy import Expr, Integer, Max, Min
 
 from symacct.algebra.evaluate import substitute
 from symacct.algebra.normal import normal, product
@@ -13,7 +13,8 @@ from symacct.algebra.normal import normal, product
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sympy import Expr
+Dim = str | int | Expr
+"""A size as a user writes it: a formula over declared sizes, an integer, or an expression."""
 
 ROLES = ("input", "weight", "activation", "constant", "cache", "gradient", "state")
 """What a tensor is to the graph; only ``activation`` and ``gradient`` tensors are made by nodes."""
@@ -106,7 +107,9 @@ class Tensor:
         return f"{self.name}[{', '.join(parts)}]"
 
 
-def value(axes: tuple[str, ...], dims: tuple[Expr, ...], dtype: str = "float", mask: Mask | None = None) -> Tensor:
-    """Return a tensor without a name, as a shape rule states its result; a mask that lost an axis is dropped."""
+def value(
+    axes: tuple[str, ...], dims: tuple[Expr, ...], dtype: str = "float", mask: Mask | None = None
+) -> Tensor:
+    """Return an unnamed tensor, as a shape rule states its result; a mask that lost an axis is dropped."""
     kept = mask if mask is not None and mask.covers(axes) else None
     return Tensor("", axes, dims, dtype, mask=kept)

@@ -1,0 +1,1 @@
+"""Derivation: backward, work, traffic, what is saved, static memory, workloads."""

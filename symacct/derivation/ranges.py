@@ -48,8 +48,11 @@ def union(boxes: Iterable[Box]) -> tuple[tuple[Box, ...], tuple[Condition, ...]]
     if whole is not None:
         return (whole,), ()
     conditions: list[Condition] = []
-    cuts = [_ordered([end for box in distinct for end in box[axis]], conditions) for axis in range(len(distinct[0]))]
-    cells = [()]
+    cuts = [
+        _ordered([end for box in distinct for end in box[axis]], conditions)
+        for axis in range(len(distinct[0]))
+    ]
+    cells: list[Box] = [()]
     for axis in range(len(cuts)):
         spans = list(zip(cuts[axis], cuts[axis][1:], strict=False))
         cells = [(*cell, span) for cell in cells for span in spans]

@@ -109,15 +109,26 @@ def _what_backward_reads(
         ranges = {str(r.of): (r.lo, r.hi) for r in chain}
         key = (node.of, tuple(r.name for r in chain))
         origin = forward.get(node.of)
-        override = _torch_keeps(step, origin, step.wanted[key]) if torch and origin and key in step.wanted else None
+        override = (
+            _torch_keeps(step, origin, step.wanted[key]) if torch and origin and key in step.wanted else None
+        )
         if origin is None or override is None:
-            _read(step, storage, reads, node.ins, ranges, node.of)
+            _read(step, storage, reads, _touched(step, node), ranges, node.of)
         elif key not in seen:
             seen.add(key)
-            names = [origin.ins[i] for i in sorted(override.ins)] + [origin.outs[i] for i in sorted(override.outs)]
+            names = [origin.ins[i] for i in sorted(override.ins)] + [
+                origin.outs[i] for i in sorted(override.outs)
+            ]
             _read(step, storage, reads, tuple(names), ranges, node.of)
             box = tuple(ranges[name] for name in step.graph.tensors[origin.outs[0]].path)
             extra += _copies(step, storage, origin, override, box)
+
+
+def _touched(step: Step, node: Node) -> tuple[str, ...]:
+    """Return the inputs that a backward node reads anything of."""
+    ins, outs = ([step.tensor(name) for name in names] for names in (node.ins, node.outs))
+    amounts = node.op.reads(ins, outs)
+    return tuple(name for name, amount in zip(node.ins, amounts, strict=True) if amount != 0)
 
 
 def _torch_keeps(step: Step, origin: Node, wanted: frozenset[int]) -> Kept | None:
@@ -131,7 +142,9 @@ def _copies(step: Step, storage: Storage, origin: Node, kept: Kept, box: Box) ->
     indices = storage.indices(out.path)
     for reason, elements, dtype in kept.extra:
         copy = replace(out, name=f"{origin.label} ({reason})", dtype=dtype)
-        yield Saved(copy, (box,), over_box(as_expr(elements), indices, box), origin.label, (origin.label,), reason)
+        yield Saved(
+            copy, (box,), over_box(as_expr(elements), indices, box), origin.label, (origin.label,), reason
+        )
 
 
 def _read(

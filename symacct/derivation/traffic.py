@@ -64,7 +64,11 @@ class _Run:
 
     @property
     def label(self) -> str:
-        return self.nodes[0].label if len(self.nodes) == 1 else f"{self.nodes[0].label} .. {self.nodes[-1].label}"
+        return (
+            self.nodes[0].label
+            if len(self.nodes) == 1
+            else f"{self.nodes[0].label} .. {self.nodes[-1].label}"
+        )
 
 
 class Traffics:
@@ -166,13 +170,15 @@ class Traffics:
     def _row(self, run: _Run, name: str, elements: Expr, *, written: bool) -> Traffic:
         return self._made(run.label, run.path, run.phase, name, over(elements, run.path), written=written)
 
-    def _made(self, label: str, path: Path, phase: str, name: str, elements: Expr, *, written: bool) -> Traffic:
+    def _made(
+        self, label: str, path: Path, phase: str, name: str, elements: Expr, *, written: bool
+    ) -> Traffic:
         t = self.tensors[name]
         role = self.roles.get(name, t.role)
         return Traffic(label, tuple(r.name for r in path), phase, written, name, t.dtype, role, elements)
 
     def _reads(self, run: _Run) -> Iterator[Traffic]:
-        """Yield what a run reads from outside: each storage once, a part of it where only parts are touched."""
+        """Yield what a run reads from outside: each storage once, or the touched parts of it."""
         made = {name for node in run.nodes for name in node.outs}
         parts: dict[str, dict[str, list[Expr]]] = defaultdict(lambda: defaultdict(list))
         for node in run.nodes:
@@ -228,7 +234,7 @@ class Traffics:
         return out | {self.source(name)[1] for name in kept}
 
     def _sums(self) -> Iterator[Traffic]:
-        """Yield the accumulation of sums over iterations: the first is taken over, the others added in place."""
+        """Yield the accumulation of sums over iterations: the first is taken over, the rest added."""
         for repeat, path in walk(self.step.backward):
             if not isinstance(repeat, Repeat):
                 continue
@@ -257,7 +263,9 @@ class Traffics:
                 for phase in ("backward",) if self.optimizer else ("backward", "step"):
                     yield self._made(phase, (), phase, name, elements, written=True)
 
-    def _compulsory_reads(self, phases: Iterable[tuple[tuple[Step_, ...], str]], phase: str) -> Iterator[Traffic]:
+    def _compulsory_reads(
+        self, phases: Iterable[tuple[tuple[Step_, ...], str]], phase: str
+    ) -> Iterator[Traffic]:
         """Yield the touched elements of inputs and weights: whole ones by the iterations that read them."""
         boxes: dict[str, list[Box]] = defaultdict(list)
         partial: dict[str, list[Expr]] = defaultdict(list)
@@ -302,4 +310,6 @@ class Traffics:
                 for role, written, times in moves:
                     if times:
                         whole = product((elements, times))
-                        yield Traffic(f"{name}/update", t.path, "optimizer", written, name, t.dtype, role, whole)
+                        yield Traffic(
+                            f"{name}/update", t.path, "optimizer", written, name, t.dtype, role, whole
+                        )

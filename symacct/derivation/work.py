@@ -93,10 +93,12 @@ class _Counted:
         node = self.node
         for primitive, count in full.items():
             whole = over(count, self.path)
-            others = (whole if way[primitive] is count else over(way[primitive], self.path) for way in (half, exact))
+            others = [
+                whole if way[primitive] is count else over(way[primitive], self.path) for way in (half, exact)
+            ]
             yield Row(
                 node.label, node.of or node.label, names, phase, node.op.kind, self.outs[0].dtype, primitive,
-                count, whole, *others, matmul=primitive in matmul, between=self.between,
+                count, whole, others[0], others[1], primitive in matmul, self.between,
             )  # fmt: skip
 
 
@@ -155,13 +157,17 @@ def _ways(op: Op, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> tuple[Wa
     if pairs is None:
         return (own,) * 3, (again,) * 3
     if isinstance(op, FusedAttention | FusedAttentionGrad):
-        some = [(op.counts_at(ins, outs, n), _again_at(op, ins, outs, n)) for n in (pairs.full / 2, pairs.allowed)]
+        some = [
+            (op.counts_at(ins, outs, n), _again_at(op, ins, outs, n)) for n in (pairs.full / 2, pairs.allowed)
+        ]
         return (own, *(_without(f, a) for f, a in some)), (again, *(a for _, a in some))  # type: ignore[return-value]
     shares = (as_expr(1) / 2, pairs.allowed / pairs.full)
     return (own, *(_shared(op, own, ins, outs, share) for share in shares)), (again,) * 3  # type: ignore[return-value]
 
 
-def _again_at(op: FusedAttention | FusedAttentionGrad, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], n: Expr) -> Mapping[str, Expr]:
+def _again_at(
+    op: FusedAttention | FusedAttentionGrad, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], n: Expr
+) -> Mapping[str, Expr]:
     return op.recomputed_at(ins, outs, n) if isinstance(op, FusedAttentionGrad) else {}
 
 
@@ -197,7 +203,9 @@ def _between(graph: Graph) -> frozenset[str]:
     return frozenset(found)
 
 
-def _priced_by_some(node: Node, phase: str, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Mapping[str, Expr]:
+def _priced_by_some(
+    node: Node, phase: str, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]
+) -> Mapping[str, Expr]:
     """Return the counts that only some conventions price."""
     if isinstance(node.op, Embedding):
         return {ONE_HOT: product((outs[0].numel, ins[0].dims[0]))}
@@ -216,11 +224,19 @@ def _vector_rows(step: Step, forward: Sequence[Row]) -> Iterator[Row]:
         if row.primitive == VECTOR and row.label in reached:
             count, expr = normal(2 * row.count), normal(2 * row.expr)
             yield replace(
-                row, label=f"{row.label}/grad", phase="backward", count=count, expr=expr, half=expr, exact=expr
+                row,
+                label=f"{row.label}/grad",
+                phase="backward",
+                count=count,
+                expr=expr,
+                half=expr,
+                exact=expr,
             )
 
 
-def _sum_rows(repeat: Repeat, path: tuple[Repeat, ...], tensors: Mapping[str, Tensor], phase: str) -> Iterator[Row]:
+def _sum_rows(
+    repeat: Repeat, path: tuple[Repeat, ...], tensors: Mapping[str, Tensor], phase: str
+) -> Iterator[Row]:
     """Yield n - 1 additions for each gradient that is the sum over n iterations."""
     for inner, outer in repeat.sums:
         count = normal((repeat.count - 1) * tensors[outer].numel)

@@ -95,10 +95,14 @@ def _without_training(graph: Graph) -> Graph:
     read = {name for node, _ in walk(nodes) if isinstance(node, Node) for name in node.ins}
     read |= {str(c.init) for node, _ in walk(nodes) if isinstance(node, Repeat) for c in node.carry}
     inputs = tuple(name for name in graph.inputs if name in read or name in outputs)
+    unread = set(graph.inputs) - set(inputs)
     return replace(
-        graph, nodes=nodes, outputs=tuple(names.get(name, name) for name in outputs), inputs=inputs,
-        tensors=MappingProxyType({n: t for n, t in graph.tensors.items() if n not in graph.inputs or n in inputs}),
-    )  # fmt: skip
+        graph,
+        nodes=nodes,
+        outputs=tuple(names.get(name, name) for name in outputs),
+        inputs=inputs,
+        tensors=MappingProxyType({n: t for n, t in graph.tensors.items() if n not in unread}),
+    )
 
 
 def _dropped(nodes: tuple[Step_, ...], gone: set[str], names: dict[str, str]) -> tuple[Step_, ...]:

@@ -89,4 +89,6 @@ class Cached(Op):
         """Return one token written into a cache of three."""
         two, three, four = as_expr(2), as_expr(3), as_expr(4)
         cache = value(("B", "T", "K"), (two, three, four))
-        return (Example(cls("S", "T"), (cache, value(("B", "S", "K"), (two, as_expr(1), four))), frozenset()),)
+        return (
+            Example(cls("S", "T"), (cache, value(("B", "S", "K"), (two, as_expr(1), four))), frozenset()),
+        )

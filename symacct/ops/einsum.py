@@ -72,7 +72,9 @@ class Einsum(Op):
 
     def points(self, ins: Sequence[Tensor]) -> Expr:
         """Return the size of the index space."""
-        sizes = dict(zip(self.left, ins[0].dims, strict=True)) | dict(zip(self.right, ins[1].dims, strict=True))
+        sizes = dict(zip(self.left, ins[0].dims, strict=True)) | dict(
+            zip(self.right, ins[1].dims, strict=True)
+        )
         return product(tuple(sizes.values()))
 
     def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:
@@ -185,5 +187,6 @@ def _tensors(words: tuple[str, ...]) -> tuple[Tensor, ...]:
 
     known = {"B": 2, "D": 3, "K": 4, "H": 2, "S": 3, "T": 5}
     return tuple(
-        value(tuple(part.split()), tuple(as_expr(known[w]) for w in part.split())) for part in words[:OPERANDS]
+        value(tuple(part.split()), tuple(as_expr(known[w]) for w in part.split()))
+        for part in words[:OPERANDS]
     )

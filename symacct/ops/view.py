@@ -58,7 +58,9 @@ class Rearrange(Op):
     def _inherited(self, tensor: Tensor) -> Mask | None:
         if tensor.mask is None:
             return None
-        single = {group[0]: name for group, name in zip(self.right, self.names, strict=True) if len(group) == 1}
+        single = {
+            group[0]: name for group, name in zip(self.right, self.names, strict=True) if len(group) == 1
+        }
         names = {
             axis: single[group[0]]
             for axis, group in zip(tensor.axes, self.left, strict=True)

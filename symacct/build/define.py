@@ -1,0 +1,52 @@
+"""Declaring a graph: a function over a builder, with its sizes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from symacct.build.builder import Builder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from symacct.build.scope import Var
+    from symacct.graph import Graph
+    from symacct.tensor import Dim
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A graph as its author wrote it: a function over a builder, with its sizes. Calling it builds it."""
+
+    name: str
+    sizes: Mapping[str, str]
+    function: Callable[[Builder], Var | tuple[Var, ...]]
+    tokens: Dim | None = None
+    doc: str = ""
+
+    def __call__(self, **sizes: int) -> Graph:
+        """Build the graph, with some sizes bound where they are given."""
+        builder = Builder(self.name, self.sizes, tokens=self.tokens, doc=self.doc)
+        result = self.function(builder)
+        graph = builder.build(*(result if isinstance(result, tuple) else (result,)))
+        return graph.bind(sizes) if sizes else graph
+
+
+def graph(
+    sizes: Mapping[str, str], *, tokens: Dim | None = None
+) -> Callable[[Callable[[Builder], Var | tuple[Var, ...]]], Definition]:
+    """Declare a graph: a decorator that states its sizes and what they mean.
+
+    >>> @graph({"B": "rows", "D": "inputs", "K": "outputs"}, tokens="B")
+    ... def product(b):
+    ...     '''One matrix product.'''
+    ...     return b.einsum("B D, D K -> B K", b.input("x", "B D"), b.weight("w", "D K"))
+    >>> product().name, product.doc
+    ('product', 'One matrix product.')
+    """
+
+    def declare(function: Callable[[Builder], Var | tuple[Var, ...]]) -> Definition:
+        return Definition(function.__name__, dict(sizes), function, tokens, (function.__doc__ or "").strip())
+
+    return declare

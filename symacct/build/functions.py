@@ -1,0 +1,65 @@
+"""Elementwise functions, each by its name in the table."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from symacct.algebra.normal import normal
+from symacct.algebra.symbols import as_expr
+from symacct.build.scope import Scope, Var
+from symacct.errors import unknown
+from symacct.ops.cast import Cast
+from symacct.ops.elementwise import TABLE, Elementwise
+from symacct.syntax import read_formula
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sympy import Expr
+
+    from symacct.tensor import Dim
+
+
+class Functions(Scope):
+    """Elementwise functions: axes align by name and broadcast by name."""
+
+    def elementwise(
+        self, function: str, *xs: Var, constant: Dim | None = None, label: str | None = None
+    ) -> Var:
+        """Apply a function of the elementwise table; axes align by name and broadcast by name."""
+        if function not in TABLE:
+            raise unknown("elementwise function", function, TABLE)
+        value = None if constant is None else normal(self._constant(constant))
+        return self._one(Elementwise(function, value), *xs, label=label, default=function)
+
+    def _constant(self, constant: Dim) -> Expr:
+        if isinstance(constant, str):
+            return read_formula(constant, set(self.sizes))
+        return as_expr(Fraction(constant) if isinstance(constant, Fraction) else constant)
+
+    def __getattr__(self, function: str) -> Callable[..., Var]:
+        """Offer every function of the elementwise table as a method: ``b.relu(x)``, ``b.silu(x)``."""
+        if function.startswith("_") or function not in TABLE:
+            if function.startswith("_"):
+                raise AttributeError(function)
+            raise unknown(
+                "builder method", function, [*TABLE, *(m for m in dir(self) if not m.startswith("_"))]
+            )
+
+        def call(*xs: Var, label: str | None = None) -> Var:
+            return self.elementwise(function, *xs, label=label)
+
+        return call
+
+    def scale(self, x: Var, constant: Dim, *, label: str | None = None) -> Var:
+        """Multiply by a constant, which may be symbolic: ``b.scale(x, "1/sqrt(K)")``."""
+        return self.elementwise("scale", x, constant=constant, label=label)
+
+    def shift(self, x: Var, constant: Dim, *, label: str | None = None) -> Var:
+        """Add a constant."""
+        return self.elementwise("shift", x, constant=constant, label=label)
+
+    def cast(self, x: Var, dtype: str, *, label: str | None = None) -> Var:
+        """Copy into another dtype."""
+        return self._one(Cast(dtype), x, label=label, default="cast")

@@ -1,0 +1,121 @@
+"""Repeats: a body built once, run a symbolic number of times."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from symacct.algebra.normal import same
+from symacct.algebra.symbols import as_expr, index_symbol
+from symacct.build.scope import Scope, Var
+from symacct.errors import GraphError, SizeError
+from symacct.graph import Carry, Repeat, Step_, check_range
+from symacct.tensor import Dim, Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sympy import Expr
+
+
+class Repeats(Scope):
+    """A repeat is one node with a body, whatever its count."""
+
+    def repeat(
+        self,
+        count: Dim,
+        body: Callable[..., Var | tuple[Var, ...]],
+        carry: Var | tuple[Var, ...],
+        *,
+        name: str = "layers",
+        index: str | None = None,
+    ) -> Any:
+        """Run ``body`` ``count`` times, handing the carry on; one body is built, whatever the count.
+
+        ``body(*carry)`` returns the next carry; with ``index="i"`` it is ``body(i, *carry)`` and sizes may
+        depend on ``i``, which runs from 0.
+        """
+        single = not isinstance(carry, tuple)
+        inits = (carry,) if isinstance(carry, Var) else carry
+        label = self._label(name, explicit=True)
+        hi = self._count(count, label)
+        at = index_symbol(index or f"i_{len(self._path)}")
+        for var in inits:
+            self._check_visible(var, label)
+        enters, leaves, nodes = self._body(label, name, body, inits, at, index)
+        self._check_carry(label, inits, enters, leaves)
+        results = []
+        for slot, init in enumerate(inits):
+            out = f"{label}.{slot}" if not single else f"{label}.out"
+            self.tensors[out] = Tensor(out, init.axes, init.dims, init.tensor.dtype, "activation", self._path)
+            results.append(Var(self, out))
+        carries = tuple(
+            Carry(i.name, e.name, v.name, r.name)
+            for i, e, v, r in zip(inits, enters, leaves, results, strict=True)
+        )
+        self._scopes[-1].append(Repeat(label, at, as_expr(0), hi, tuple(nodes), carries))
+        return results[0] if single else tuple(results)
+
+    def _count(self, count: Dim, label: str) -> Expr:
+        expr = self.size(count) if not isinstance(count, int) or isinstance(count, bool) else as_expr(count)
+        check_range(label, as_expr(0), expr)
+        return expr
+
+    def _body(
+        self,
+        label: str,
+        name: str,
+        body: Callable[..., Any],
+        inits: tuple[Var, ...],
+        at: Any,
+        index: str | None,
+    ) -> tuple[tuple[Var, ...], tuple[Var, ...], list[Step_]]:
+        saved = (self._prefix, self._path, dict(self.indices))
+        self._prefix, self._path = f"{self._prefix}{name}/", (*self._path, label)
+        if index is not None:
+            if index in self.sizes or index in self.indices:
+                raise GraphError(
+                    f"the index {index} of repeat {label} is already a size", where=f"graph {self.name}"
+                )
+            self.indices[index] = at
+        self._scopes.append([])
+        try:
+            enters = tuple(self._enter(label, slot, var) for slot, var in enumerate(inits))
+            result = body(*((at,) if index is not None else ()), *enters)
+        finally:
+            nodes = self._scopes.pop()
+            self._prefix, self._path, self.indices = saved
+        leaves = result if isinstance(result, tuple) else (result,)
+        return enters, leaves, nodes
+
+    def _enter(self, label: str, slot: int, init: Var) -> Var:
+        name = f"{label}/carry.{slot}"
+        self.tensors[name] = Tensor(name, init.axes, init.dims, init.tensor.dtype, "activation", self._path)
+        return Var(self, name)
+
+    def _check_carry(
+        self, label: str, inits: tuple[Var, ...], enters: tuple[Var, ...], leaves: tuple[Var, ...]
+    ) -> None:
+        where = f"graph {self.name}, repeat {label}"
+        if len(leaves) != len(inits) or not all(isinstance(v, Var) for v in leaves):
+            raise GraphError(
+                "the body must return as many tensors as it carries", where=where,
+                expected=str(len(inits)), got=f"{len(leaves)}: {leaves!r}"[:120],
+            )  # fmt: skip
+        for enter, leave in zip(enters, leaves, strict=True):
+            if leave.name == enter.name:
+                raise GraphError(
+                    f"the carry {leave!r} is returned unchanged", where=where,
+                    expected="a tensor made in the body", fix="close over it instead of carrying it",
+                )  # fmt: skip
+            if leave.tensor.path != enter.tensor.path or leave.tensor.role != "activation":
+                raise GraphError(
+                    f"the carry leaves as {leave!r}, which this body does not make", where=where,
+                    expected="a tensor made in the body", got=leave.tensor.role,
+                )  # fmt: skip
+            fits = len(leave.dims) == len(enter.dims) and all(map(same, leave.dims, enter.dims))
+            if not fits or leave.tensor.dtype != enter.tensor.dtype:
+                raise SizeError(
+                    "a carry must leave the body with the sizes it entered with", where=where,
+                    expected=f"{enter.tensor.describe()} ({enter.tensor.dtype})",
+                    got=f"{leave.tensor.describe()} ({leave.tensor.dtype})",
+                )  # fmt: skip
