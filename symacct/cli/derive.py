@@ -58,7 +58,7 @@ def _rendered(args: Namespace, account: Account, sizes: dict[str, int]) -> str:
     from symacct.report.record import csv_of
     from symacct.report.summary import summary
     from symacct.report.tex import latex_of
-    from symacct.report.text import markdown_of, text_of
+    from symacct.report.plain import markdown_of, text_of
 
     explain = options.words(args.explain)
     if explain:

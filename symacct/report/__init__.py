@@ -13,7 +13,7 @@ __all__ = ["html", "latex", "markdown", "text"]
 def text(account: Account, width: int = 100) -> str:
     """Return the report of an account as text."""
     from symacct.report.summary import summary
-    from symacct.report.text import text_of
+    from symacct.report.plain import text_of
 
     return text_of(summary(account), width)
 
@@ -21,7 +21,7 @@ def text(account: Account, width: int = 100) -> str:
 def markdown(account: Account) -> str:
     """Return the report of an account in Markdown."""
     from symacct.report.summary import summary
-    from symacct.report.text import markdown_of
+    from symacct.report.plain import markdown_of
 
     return markdown_of(summary(account))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from symacct.printers import mathml
 from symacct.report.factor import factored
 from symacct.report.figures import percent
-from symacct.report.text import shown_value
+from symacct.report.plain import shown_value
 
 if TYPE_CHECKING:
     from symacct.report.data import Line, Report

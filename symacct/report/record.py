@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from symacct.printers import latex, text
+from symacct.report.conditions import listed
 from symacct.report.explain import terms_of
 from symacct.report.figures import percent
 from symacct.report.summary import is_defined
@@ -27,7 +28,7 @@ def quantity_record(shown: View, name: str) -> dict[str, Any]:
         "expr": text(line.expr, order),
         "unit": line.unit,
         "latex": latex(line.expr, order),
-        "when": [str(one) for one in line.when],
+        "when": listed(line.when, order),
         "terms": [_term(term, order) for term in terms_of(shown, name)],
         "value": number(line.value),
     }
@@ -53,8 +54,8 @@ def result_record(shown: View, names: tuple[str, ...], report: Report) -> dict[s
     """Return what JSON holds of an account: its facts and its quantities, by name."""
     names = tuple(name for name in names if is_defined(shown.account, name))
     return {
-        "when": [str(one) for one in shown.account.conditions],
-        "small_case": [str(one) for one in shown.small],
+        "when": listed(shown.account.conditions, shown.account.graph.order),
+        "small_case": listed(shown.small),
         "warnings": [fact for word, fact in report.facts if word == "warning"],
         "quantities": {name: quantity_record(shown, name) for name in names},
     }
@@ -93,7 +94,7 @@ def _csv_row(line: Line, quantity: str, report: Report) -> tuple[str, ...]:
         line.remark,
         line.unit,
         text(line.expr, report.order),
-        ", ".join(map(str, line.when)),
+        ", ".join(listed(line.when, report.order)),
         left,
         percent(line.share),
     )

@@ -12,6 +12,7 @@ from symacct.algebra.symbols import as_expr, symbol
 from symacct.errors import RuleError, unknown
 from symacct.graph import Node, walk
 from symacct.printers import text
+from symacct.report.conditions import listed
 from symacct.report.data import Line, Report, Section
 from symacct.report.factor import repeat_counts
 from symacct.report.figures import shares
@@ -170,7 +171,7 @@ def _facts(shown: View, sections: Sequence[Section]) -> list[tuple[str, str]]:
     if shown.small:
         facts.append(("small", _small(shown)))
     conditions = merge(one for section in sections for line in section.lines for one in line.when)
-    facts.append(("holds for", ", ".join(map(str, conditions))))
+    facts.append(("holds for", ", ".join(listed(conditions, graph.order))))
     return _said([*facts, *_warnings(shown.account)])
 
 
@@ -179,7 +180,7 @@ def facts_of_graph(account: Account) -> list[tuple[str, str]]:
     graph = account.graph
     facts = [("sizes", _meanings(graph, graph.order)), ("bound", _bound(graph))]
     facts.append(("tokens", "" if graph.tokens is None else text(graph.tokens, graph.order)))
-    facts.append(("holds for", ", ".join(map(str, account.conditions))))
+    facts.append(("holds for", ", ".join(listed(account.conditions, graph.order))))
     return _said([*facts, *_warnings(account)])
 
 
@@ -208,7 +209,7 @@ def _meaning(graph: Graph, name: str) -> str:
 def _small(shown: View) -> str:
     names = sorted({name for one in shown.small for name in one.names})
     cause = ", ".join(f"{name} = {shown.sizes[name]}" for name in names)
-    broken = ", ".join(map(str, shown.small))
+    broken = ", ".join(listed(shown.small))
     return f"the general formulas want {broken}; these are the exact ones for {cause}, derived apart"
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from symacct.printers import escape
 from symacct.report.figures import percent
-from symacct.report.text import formula, shown_value
+from symacct.report.plain import formula, shown_value
 
 if TYPE_CHECKING:
     from symacct.report.data import Line, Report
