@@ -136,8 +136,7 @@ def _family(values: Values) -> Family:
 
 def _heads(values: Values, family: Family) -> tuple[int, int, int]:
     """Return query heads, key-value heads and features of a head."""
-    heads, width = values.count(family.heads), values.count(family.width)
-    key = family.kv_heads
+    heads, key = values.count(family.heads), family.kv_heads
     kv_heads = (values.optional(key) if key else None) or heads
     if heads % kv_heads and key is not None:
         default = "" if values.has(key.name) else f" (the default of {family.title})"
@@ -145,19 +144,32 @@ def _heads(values: Values, family: Family) -> tuple[int, int, int]:
             f"{family.heads} is not a multiple of {key.name}",
             where=values.where,
             expected=f"a multiple of {kv_heads}{default}",
-            got=f"{heads}",
+            got=str(heads),
             fix=f"each of the {kv_heads} key-value heads serves the same number of query heads",
         )
-    head_dim = values.optional(family.head_dim) if family.head_dim else None
-    if head_dim is None and width % heads:
+    return heads, kv_heads, _head_features(values, family, heads)
+
+
+def _head_features(values: Values, family: Family, heads: int) -> int:
+    width = values.count(family.width)
+    given = values.optional(family.head_dim) if family.head_dim else None
+    if given is None and width % heads:
         raise ReadError(
             f"{family.heads} does not divide {family.width}",
             where=values.where,
             expected=f"a divisor of {width}",
             got=str(heads),
-            fix="give head_dim" if family.head_dim else None,
+            fix=f"give {family.head_dim.name}" if family.head_dim else None,
         )
-    return heads, kv_heads, head_dim or width // heads
+    features = given or width // heads
+    if family.positions is None and features % 2:
+        raise ReadError(
+            "a head has an odd number of features",
+            where=values.where,
+            expected="an even number, whose halves a rotary embedding turns",
+            got=str(features) if given else f"{features} = {width}/{heads}",
+        )
+    return features
 
 
 def _hidden(values: Values, family: Family, width: int) -> int:
