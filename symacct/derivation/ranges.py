@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from symacct.algebra.condition import Condition
+from symacct.algebra.evaluate import substitute
 from symacct.algebra.normal import normal, same, total
 from symacct.algebra.summation import sum_over
 from symacct.algebra.symbols import as_expr
 from symacct.errors import RuleError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from sympy import Expr, Symbol
 
@@ -36,17 +37,38 @@ def over_box(expr: Expr, indices: Sequence[Symbol], box: Box) -> Expr:
     return expr
 
 
+def required(left: Expr, least: int, around: Mapping[Symbol, Range]) -> Iterator[Condition]:
+    """Yield ``left >= least``, at both ends of every index around it, unless it is certain.
+
+    Raises:
+        RuleError: it cannot hold in every iteration.
+    """
+    ends = [normal(left)]
+    for index, (lo, hi) in reversed(tuple(around.items())):
+        if any(index in end.free_symbols for end in ends):
+            at = (lo, normal(hi - 1))
+            ends = [normal(substitute(end, {index.name: value})) for end in ends for value in at]
+    for end in ends:
+        condition = Condition("at_least", end, as_expr(least))
+        if condition.is_impossible():
+            raise RuleError(
+                "what is saved differs between iterations of a repeat with another one inside",
+                expected=condition.text,
+                got="a count that can be smaller",
+                fix="bind the sizes first, or peel these iterations of the outer repeat by hand",
+            )
+        if not condition.is_certain():
+            yield condition
+
+
 def union(boxes: Iterable[Box]) -> tuple[tuple[Box, ...], tuple[Condition, ...]]:
     """Return disjoint boxes that cover the same iterations, and the conditions under which they do.
 
     Ends are constants or ``L - c``. Every axis is cut at all ends, and covered cells are kept and merged.
     """
-    distinct = tuple(dict.fromkeys(boxes))
+    distinct = _without_contained(_with_joins(list(dict.fromkeys(boxes))))
     if len(distinct) <= 1 or not distinct[0]:
         return distinct[:1], ()
-    whole = _hull_that_is_one_of(distinct)
-    if whole is not None:
-        return (whole,), ()
     conditions: list[Condition] = []
     cuts = [
         _ordered([end for box in distinct for end in box[axis]], conditions)
@@ -60,18 +82,35 @@ def union(boxes: Iterable[Box]) -> tuple[tuple[Box, ...], tuple[Condition, ...]]
     return tuple(_merged(covered)), tuple(conditions)
 
 
-def _hull_that_is_one_of(boxes: tuple[Box, ...]) -> Box | None:
-    """Return the box that contains all others, where differences of ends are plain numbers."""
+def _with_joins(boxes: list[Box]) -> list[Box]:
+    """Add the boxes that two neighbours make together: one ends where the other begins, the rest is alike."""
     for box in boxes:
-        gaps = [
-            gap
-            for other in boxes
-            for (lo, hi), (lo2, hi2) in zip(box, other, strict=True)
-            for gap in (normal(lo2 - lo), normal(hi - hi2))
-        ]
-        if all(gap.is_number and gap >= 0 for gap in gaps):
-            return box
-    return None
+        for other in boxes:
+            for axis, ((lo, hi), (start, end)) in enumerate(zip(box, other, strict=True)):
+                joined = (*box[:axis], (lo, end), *box[axis + 1 :])
+                alike = box[:axis] == other[:axis] and box[axis + 1 :] == other[axis + 1 :]
+                if alike and same(hi, start) and joined not in boxes:
+                    boxes.append(joined)
+    return boxes
+
+
+def _without_contained(boxes: list[Box]) -> tuple[Box, ...]:
+    """Drop boxes inside another one, where the differences of their ends are plain numbers."""
+    kept: list[Box] = []
+    for at, box in enumerate(boxes):
+        others = (*kept, *boxes[at + 1 :])
+        if not any(_contains(other, box) for other in others):
+            kept.append(box)
+    return tuple(kept)
+
+
+def _contains(box: Box, other: Box) -> bool:
+    gaps = (
+        gap
+        for (lo, hi), (low, high) in zip(box, other, strict=True)
+        for gap in (normal(low - lo), normal(hi - high))
+    )
+    return all(gap.is_number and gap >= 0 for gap in gaps)
 
 
 def _ordered(ends: list[Expr], conditions: list[Condition]) -> list[Expr]:
