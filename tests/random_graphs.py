@@ -191,7 +191,9 @@ def reduced(s: Sketch) -> Var:
     kept = [a for a in x.axes if a not in gone]
     if s.chance(0.2):
         s.dice.shuffle(kept)
-    return s.b.reduce(f"{' '.join(x.axes)} -> {' '.join(kept)}", x, s.dice.choice(("sum", "mean", "mean", "max")))
+    return s.b.reduce(
+        f"{' '.join(x.axes)} -> {' '.join(kept)}", x, s.dice.choice(("sum", "mean", "mean", "max"))
+    )
 
 
 def normalised(s: Sketch) -> Var:
@@ -254,7 +256,9 @@ def repeated(s: Sketch) -> Var | None:
     if s.depth >= 2:
         return None
     carries = [s.var() for _ in range(s.dice.choice((1, 1, 2, 2, 3)))]
-    count = s.dice.choice((*COUNTS, *COUNTS, 1, 2, 3, 4)) if s.depth == 0 else s.dice.choice((*COUNTS, 1, 2, 3))
+    count = (
+        s.dice.choice((*COUNTS, *COUNTS, 1, 2, 3, 4)) if s.depth == 0 else s.dice.choice((*COUNTS, 1, 2, 3))
+    )
     index = s.name("i") if s.chance(0.25) else None
     if index is None and s.indices and s.chance(0.5):
         count = f"{s.dice.choice(list(s.indices))} + 1"
@@ -264,7 +268,9 @@ def repeated(s: Sketch) -> Var | None:
             _, *rest = enters
             enters = tuple(rest)
         indices = {**s.indices, index: 3} if index is not None else s.indices
-        inner = Sketch(s.b, s.dice, [*s.pool[-4:], *enters], s.shared, s.ids, s.sizes, s.depth + 1, s.count, indices)
+        inner = Sketch(
+            s.b, s.dice, [*s.pool[-4:], *enters], s.shared, s.ids, s.sizes, s.depth + 1, s.count, indices
+        )
         if index is not None and s.chance(0.7):
             inner.pool.append(widened(inner, index))
         for _ in range(s.dice.randint(1, 4 - s.depth)):
@@ -273,7 +279,9 @@ def repeated(s: Sketch) -> Var | None:
         s.count = inner.count
         return leaves if len(leaves) > 1 else leaves[0]
 
-    results = s.b.repeat(count, body, tuple(carries) if len(carries) > 1 else carries[0], name=s.name("r"), index=index)
+    results = s.b.repeat(
+        count, body, tuple(carries) if len(carries) > 1 else carries[0], name=s.name("r"), index=index
+    )
     results = results if isinstance(results, tuple) else (results,)
     s.pool += results[1:]
     return results[0]

@@ -6,12 +6,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from symacct.build import Builder  # noqa: E402
+from symacct.build import Builder, Var  # noqa: E402
 from symacct.derivation.differentiate import differentiate  # noqa: E402
+from symacct.derive import derive  # noqa: E402
 from symacct.errors import GraphError  # noqa: E402
 from symacct.execution.count import count  # noqa: E402
 from symacct.execution.gradients import disagreements, execute  # noqa: E402
-from symacct.graph import Node, walk  # noqa: E402
+from symacct.execution.saved import compare_saved  # noqa: E402
+from symacct.graph import Graph, Node, walk  # noqa: E402
 
 
 def test_a_cotangent_has_the_axes_of_its_tensor_not_the_words_of_an_equation() -> None:
@@ -39,9 +41,54 @@ def test_names_of_the_backward_pass_are_unique() -> None:
     b = Builder("names", "B D")
     w = b.weight("w", "B D")
     left, right = b.reduce("B D -> B", b.tanh(w)), b.reduce("B D -> B", b.sigmoid(w))
-    y = b.repeat(3, lambda x: b.add(b.tanh(x), b.einsum("B, B -> B", left, right, label="mix")), b.input("x", "B"))
+    y = b.repeat(
+        3, lambda x: b.add(b.tanh(x), b.einsum("B, B -> B", left, right, label="mix")), b.input("x", "B")
+    )
     step = differentiate(b.build(y))
     made = [out for node, _ in walk(step.backward) if isinstance(node, Node) for out in node.outs]
     assert len(made) == len(set(made))
     sizes = {"B": 2, "D": 3}
     assert not disagreements(execute(step, sizes), count(step, sizes, dtype="fp64"))
+
+
+def counted_bytes(graph: Graph, sizes: dict[str, int]) -> tuple[int, int]:
+    """Return the saved bytes of the symbolic formula (of the exact case where it does not hold), and torch's."""
+    account = derive(graph, precision="fp32", saves="torch")
+    quantity = account["memory.activations"]
+    exact = account if all(c.holds(sizes) for c in quantity.when) else account.bind(sizes)
+    saved = compare_saved(exact, sizes, count(exact.step, sizes).kept)
+    return sum(saved.derived.values()), sum(saved.counted.values())
+
+
+@pytest.mark.parametrize("count_of_layers", [1, 2, 3, 4])
+def test_a_result_handed_on_for_several_iterations_says_how_many_there_must_be(count_of_layers: int) -> None:
+    """A shift register of three: its last carry is what was made two iterations before the last."""
+    b = Builder("shift", "B D L")
+    y, w = b.input("y", "B D"), b.weight("w", "D E", E="D")
+    z = b.tanh(b.einsum("B D, D E -> B E", y, w))
+    results = b.repeat("L", lambda p, q, _: (b.tanh(p), p, q), (y, y, z))
+    graph = b.build(b.einsum("B D, D E -> B E", results[2], b.weight("v", "D E", E="D")))
+    mine, torchs = counted_bytes(graph, {"B": 2, "D": 3, "L": count_of_layers})
+    assert mine == torchs
+
+
+@pytest.mark.parametrize("count_of_layers", [1, 2, 3])
+def test_what_a_range_without_iterations_would_read_is_not_saved(count_of_layers: int) -> None:
+    """The first iteration needs no gradient of its carry, so that with one layer x is never read."""
+    b = Builder("closed", "B D L")
+    x = b.input("x", "B D")
+
+    def body(carry: Var) -> Var:
+        inner = b.einsum("B D, B D -> B", carry, x)
+        return b.add(b.tanh(carry), b.einsum("B, D -> B D", b.tanh(inner), b.weight("w", "D")))
+
+    graph = b.build(b.reduce("B D ->", b.repeat("L", body, x)))
+    mine, torchs = counted_bytes(graph, {"B": 2, "D": 3, "L": count_of_layers})
+    assert mine == torchs
+
+
+def test_torch_keeps_the_statistics_of_a_norm_whose_bias_alone_trains() -> None:
+    """No op of the backward pass reads them: the bias's gradient is the cotangent itself."""
+    b = Builder("bias", "D")
+    mine, torchs = counted_bytes(b.build(b.layernorm(b.input("x", "D"), "D", weight=False)), {"D": 3})
+    assert mine == torchs > 0

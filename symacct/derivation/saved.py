@@ -7,16 +7,16 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from symacct.algebra.condition import Condition, merge
-from symacct.algebra.normal import total
+from symacct.algebra.normal import normal, total
 from symacct.algebra.symbols import as_expr
-from symacct.derivation.ranges import Box, over_box, union
+from symacct.derivation.ranges import Box, Range, over_box, required, union
 from symacct.derivation.storage import Storage
-from symacct.graph import Node, Repeat, walk
+from symacct.graph import Node, Repeat, Step_, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from sympy import Expr
+    from sympy import Expr, Symbol
 
     from symacct.derivation.differentiate import Step
     from symacct.op import Kept
@@ -52,6 +52,9 @@ class _Reads:
 
     boxes: dict[str, list[Box]] = field(default_factory=lambda: defaultdict(list))
     readers: dict[str, dict[str, None]] = field(default_factory=lambda: defaultdict(dict))
+    guards: dict[tuple[str, Box], list[tuple[Condition, ...]]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
 
 
 def saved(step: Step, policy: str) -> tuple[tuple[Saved, ...], tuple[Condition, ...]]:
@@ -69,7 +72,7 @@ def saved(step: Step, policy: str) -> tuple[tuple[Saved, ...], tuple[Condition, 
     found, conditions = _collect(step, storage, reads)
     if policy == "paper":
         found = [s for s in found if s.tensor.dtype != "stat"]
-    return (*found, *extra), merge(conditions)
+    return (*found, *extra), merge((*conditions, *storage.conditions))
 
 
 def _collect(step: Step, storage: Storage, reads: _Reads) -> tuple[list[Saved], list[Condition]]:
@@ -80,6 +83,9 @@ def _collect(step: Step, storage: Storage, reads: _Reads) -> tuple[list[Saved], 
             continue
         boxes, needed = union(reads.boxes[name])
         conditions += needed
+        for box in dict.fromkeys(reads.boxes[name]):
+            guards = reads.guards.get((name, box), [()])
+            conditions += next((guard for guard in guards if not guard), guards[0])
         conditions += (
             Condition("at_least", hi, lo) for box in boxes for lo, hi in box if not (hi - lo).is_nonnegative
         )
@@ -103,25 +109,31 @@ def _every_output(step: Step, storage: Storage, reads: _Reads) -> None:
 def _what_backward_reads(
     step: Step, storage: Storage, reads: _Reads, extra: list[Saved], *, torch: bool
 ) -> None:
-    forward = {node.label: node for node, _ in walk(step.graph.nodes) if isinstance(node, Node)}
-    seen: set[tuple[str, tuple[str, ...]]] = set()
+    kept = _kept_by_torch(step) if torch else {}
     for node, chain in _backward_nodes(step):
-        ranges = {str(r.of): (r.lo, r.hi) for r in chain}
-        key = (node.of, tuple(r.name for r in chain))
-        origin = forward.get(node.of)
-        override = (
-            _torch_keeps(step, origin, step.wanted[key]) if torch and origin and key in step.wanted else None
-        )
-        if origin is None or override is None:
-            _read(step, storage, reads, _touched(step, node), ranges, node.of)
-        elif key not in seen:
-            seen.add(key)
-            names = [origin.ins[i] for i in sorted(override.ins)] + [
-                origin.outs[i] for i in sorted(override.outs)
-            ]
-            _read(step, storage, reads, tuple(names), ranges, node.of)
-            box = tuple(ranges[name] for name in step.graph.tensors[origin.outs[0]].path)
-            extra += _copies(step, storage, origin, override, box)
+        if (node.of, tuple(r.name for r in chain)) not in kept:
+            _read(step, storage, reads, _touched(step, node), _ranges(chain), node.of)
+    chains = {tuple(r.name for r in (*path, node)): (*path, node) for node, path in _repeats(step.backward)}
+    for (label, names), (origin, override) in kept.items():
+        ranges = _ranges(chains.get(names, ()))
+        slots = [origin.ins[i] for i in sorted(override.ins)] + [
+            origin.outs[i] for i in sorted(override.outs)
+        ]
+        _read(step, storage, reads, slots, ranges, label)
+        box = tuple(ranges[name] for name in step.graph.tensors[origin.outs[0]].path)
+        extra += _copies(step, storage, origin, override, box)
+
+
+def _kept_by_torch(step: Step) -> dict[tuple[str, tuple[str, ...]], tuple[Node, Kept]]:
+    """Return what torch keeps of each differentiated node where that is not what backward reads."""
+    forward = {node.label: node for node, _ in walk(step.graph.nodes) if isinstance(node, Node)}
+    found = {key: _torch_keeps(step, forward[key[0]], slots) for key, slots in step.wanted.items()}
+    return {key: (forward[key[0]], kept) for key, kept in found.items() if kept is not None}
+
+
+def _ranges(chain: Sequence[Repeat]) -> dict[str, Range]:
+    """Return the range of each forward repeat that a chain of backward ones revisits."""
+    return {str(r.of): (r.lo, r.hi) for r in chain}
 
 
 def _touched(step: Step, node: Node) -> tuple[str, ...]:
@@ -151,8 +163,8 @@ def _read(
     step: Step,
     storage: Storage,
     reads: _Reads,
-    names: tuple[str, ...],
-    ranges: Mapping[str, tuple[Expr, Expr]],
+    names: Sequence[str],
+    ranges: Mapping[str, Range],
     reader: str,
 ) -> None:
     tensors = step.graph.tensors
@@ -163,6 +175,24 @@ def _read(
         for root, where in storage.resolve(name, box):
             reads.boxes[root].append(where)
             reads.readers[root][reader] = None
+            reads.guards[root, where].append(_guard(storage, ranges, tensors[root].path))
+
+
+def _guard(storage: Storage, ranges: Mapping[str, Range], path: tuple[str, ...]) -> tuple[Condition, ...]:
+    """Return when a storage outside of some repeats is read at all: each of them must run."""
+    found: list[Condition] = []
+    around: dict[Symbol, Range] = {}
+    for name, (lo, hi) in ranges.items():
+        if name not in path:
+            found += required(normal(hi - lo), 1, around)
+        around[storage.repeats[name].index] = (lo, hi)
+    return tuple(found)
+
+
+def _repeats(nodes: tuple[Step_, ...]) -> Iterator[tuple[Repeat, tuple[Repeat, ...]]]:
+    for node, path in walk(nodes):
+        if isinstance(node, Repeat):
+            yield node, path
 
 
 def _backward_nodes(step: Step) -> Iterator[tuple[Node, tuple[Repeat, ...]]]:

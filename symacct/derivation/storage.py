@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from symacct.algebra.normal import normal, same
+from symacct.derivation.ranges import required
 from symacct.graph import Carry, Graph, Node, Repeat, walk
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
     from sympy import Symbol
 
+    from symacct.algebra.condition import Condition
     from symacct.derivation.ranges import Box
 
 
@@ -23,6 +25,7 @@ class Storage:
         self.graph = graph
         self.makers: dict[str, Node] = {}
         self.repeats: dict[str, Repeat] = {}
+        self.conditions: list[Condition] = []
         self._enters: dict[str, tuple[Repeat, Carry]] = {}
         self._results: dict[str, tuple[Repeat, Carry]] = {}
         for node, _ in walk(graph.nodes):
@@ -48,7 +51,10 @@ class Storage:
         return tuple(self.repeats[name].index for name in path)
 
     def resolve(self, name: str, box: Box) -> Iterator[tuple[str, Box]]:
-        """Yield the storages behind a tensor on a box of iterations, each with its own box."""
+        """Yield the storages behind a tensor on a box of iterations, each with its own box.
+
+        What must hold for the iterations to exist is added to ``conditions``.
+        """
         root = self.view(name)
         box = box[: len(self.graph.tensors[root].path)]
         if root in self._enters:
@@ -59,9 +65,14 @@ class Storage:
                 if not same(hi, lo + 1):
                     yield from self.resolve(str(carry.leave), (*outer, (lo, normal(hi - 1))))
             else:
+                around = dict(zip(self.indices(self.graph.tensors[root].path), box, strict=True))
+                self.conditions += required(lo - repeat.lo, 1, around)
                 yield from self.resolve(str(carry.leave), (*outer, (normal(lo - 1), normal(hi - 1))))
         elif root in self._results:
             repeat, carry = self._results[root]
+            if same(repeat.hi, repeat.lo):
+                yield from self.resolve(str(carry.init), box)
+                return
             yield from self.resolve(str(carry.leave), (*box, (normal(repeat.hi - 1), repeat.hi)))
         else:
             yield root, box

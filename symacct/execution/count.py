@@ -82,11 +82,16 @@ def _backward(
     if not ends or not leaves:
         return dict.fromkeys(leaves)
     grads = torch.autograd.grad(
-        [outputs[name] for name in ends], list(leaves.values()), [given[name] for name in ends], allow_unused=True
+        [outputs[name] for name in ends],
+        list(leaves.values()),
+        [given[name] for name in ends],
+        allow_unused=True,
     )
     return dict(zip(leaves, grads, strict=True))
 
 
 def flops(counter: Any) -> dict[str, int]:
     """Return a counter's FLOPs by aten op."""
-    return {str(op).removeprefix("aten."): int(n) for op, n in counter.get_flop_counts().get("Global", {}).items()}
+    return {
+        str(op).removeprefix("aten."): int(n) for op, n in counter.get_flop_counts().get("Global", {}).items()
+    }

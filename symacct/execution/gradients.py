@@ -82,7 +82,9 @@ def disagreements(derived: Executed, counted: Counted, tolerance: float = TOLERA
     Raises:
         NotFiniteError: a value on either side is infinite or not a number.
     """
-    pairs = [("output", (name, ()), array, counted.outputs[name]) for name, array in derived.outputs.items()]
+    pairs: list[tuple[str, Key, Any, Any]] = [
+        ("output", (name, ()), array, counted.outputs[name]) for name, array in derived.outputs.items()
+    ]
     pairs += [("gradient", key, array, counted.gradients[key]) for key, array in derived.gradients.items()]
     found = (Disagreement(what, key, _error(key, mine, theirs)) for what, key, mine, theirs in pairs)
     return [one for one in found if one.error > tolerance]

@@ -119,7 +119,13 @@ class Keeping:
     def _storage(self, at: int, root: Any, copies: dict[int, int]) -> KeptStorage:
         nbytes = root.untyped_storage().nbytes()
         name = self._names.get(at) or self._makers.get(at, "")
-        return KeptStorage(name, at in self._names, str(root.dtype).removeprefix("torch."), nbytes, sum(copies.values()) - nbytes)
+        return KeptStorage(
+            name,
+            at in self._names,
+            str(root.dtype).removeprefix("torch."),
+            nbytes,
+            sum(copies.values()) - nbytes,
+        )
 
 
 def _address(array: Any) -> int:

@@ -48,7 +48,9 @@ def places(graph: Graph, tensor: Tensor, place: Place) -> Iterator[Place]:
     return within(tensor.path, place)
 
 
-def draw(graph: Graph, sizes: Mapping[str, int], xp: TorchArrays, seed: int, *, positive: bool = False) -> Store:
+def draw(
+    graph: Graph, sizes: Mapping[str, int], xp: TorchArrays, seed: int, *, positive: bool = False
+) -> Store:
     """Return a value for every input, weight and constant, in every iteration it lives in.
 
     Args:
@@ -65,11 +67,15 @@ def draw(graph: Graph, sizes: Mapping[str, int], xp: TorchArrays, seed: int, *, 
         if tensor.role in LEAVES:
             for place in places(graph, tensor, Place(sizes)):
                 bound = place.size(bounds[tensor.name]) if tensor.name in bounds else UNBOUND
-                store[place.key(tensor)] = _one(xp, generator, tensor, place.shape(tensor), bound, positive=positive)
+                store[place.key(tensor)] = _one(
+                    xp, generator, tensor, place.shape(tensor), bound, positive=positive
+                )
     return store
 
 
-def _one(xp: TorchArrays, generator: Any, tensor: Tensor, shape: tuple[int, ...], bound: int, *, positive: bool) -> Any:
+def _one(
+    xp: TorchArrays, generator: Any, tensor: Tensor, shape: tuple[int, ...], bound: int, *, positive: bool
+) -> Any:
     torch = xp.torch
     if tensor.dtype == "index":
         return torch.randint(0, bound, shape, generator=generator)
