@@ -194,7 +194,8 @@ class Quantity:
     def _repr_latex_(self) -> str:
         unit = "" if self.unit == ONE else f"\\ \\mathrm{{{escape(str(self.unit))}}}"
         body = latex(self.expr)
-        return f"${f'({body})' if unit and self.expr.is_Add else body}{unit}$"
+        shown = f"\\left({body}\\right)" if unit and self.expr.is_Add else body
+        return f"${shown}{unit}$"
 
 
 def check_conditions(conditions: Iterable[Condition], sizes: Mapping[str, int]) -> None:
