@@ -26,11 +26,11 @@ from symacct.report.figures import percent, rounded, scaled, shares, valued
 from symacct.report.names import GROUPS, MEANINGS
 from symacct.report.outline import outline
 from symacct.report.page import html_of
+from symacct.report.plain import markdown_of, text_of
 from symacct.report.record import csv_of
 from symacct.report.summary import summary, view
 from symacct.report.table import Column, Table, as_markdown, as_text, breadth, wrap
 from symacct.report.tex import latex_of
-from symacct.report.plain import markdown_of, text_of
 from symacct.syntax import read_formula
 
 GRAPHS = [entry.name for entry in list_graphs()]
@@ -223,7 +223,6 @@ def test_a_table_is_aligned_and_headings_stand_alone():
     assert as_text(table, 40).splitlines() == [
         "name   n",
         "----  --",
-        "",
         "first",
         "a      1",
         "  a remark",

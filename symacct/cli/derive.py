@@ -55,10 +55,10 @@ def run(args: Namespace) -> int:
 
 def _rendered(args: Namespace, account: Account, sizes: dict[str, int]) -> str:
     from symacct.report.explain import explanation
+    from symacct.report.plain import markdown_of, text_of
     from symacct.report.record import csv_of
     from symacct.report.summary import summary
     from symacct.report.tex import latex_of
-    from symacct.report.plain import markdown_of, text_of
 
     explain = options.words(args.explain)
     if explain:

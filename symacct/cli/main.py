@@ -7,10 +7,11 @@ import re
 import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from difflib import get_close_matches
-from importlib import import_module, metadata
+from importlib import import_module
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, NoReturn
 
+from symacct import __version__
 from symacct.errors import SymacctError, UsageError, unknown
 
 if TYPE_CHECKING:
@@ -72,19 +73,6 @@ class Parser(ArgumentParser):
         ]
 
 
-class _Version:
-    """The version text, looked up only when it is shown."""
-
-    def __mod__(self, _: object) -> str:
-        return str(self)
-
-    def __str__(self) -> str:
-        try:
-            return f"symacct {metadata.version('symacct')}"
-        except metadata.PackageNotFoundError:
-            return "symacct (not installed)"
-
-
 def parser(verb: str | None = None) -> Parser:
     """Return the parser of the whole command, or of one verb."""
     if verb is not None:
@@ -94,7 +82,7 @@ def parser(verb: str | None = None) -> Parser:
         return made
     whole = Parser(prog="symacct", allow_abbrev=False, formatter_class=RawDescriptionHelpFormatter)
     whole.description, whole.epilog = ABOUT, _verbs() + AFTER
-    whole.add_argument("--version", action="version", version=_Version())  # type: ignore[arg-type]
+    whole.add_argument("--version", action="version", version=f"symacct {__version__}")
     whole.usage = "symacct VERB ... (symacct VERB --help says more)"
     return whole
 

@@ -12,16 +12,16 @@ __all__ = ["html", "latex", "markdown", "text"]
 
 def text(account: Account, width: int = 100) -> str:
     """Return the report of an account as text."""
-    from symacct.report.summary import summary
     from symacct.report.plain import text_of
+    from symacct.report.summary import summary
 
     return text_of(summary(account), width)
 
 
 def markdown(account: Account) -> str:
     """Return the report of an account in Markdown."""
-    from symacct.report.summary import summary
     from symacct.report.plain import markdown_of
+    from symacct.report.summary import summary
 
     return markdown_of(summary(account))
 

@@ -99,9 +99,10 @@ def as_text(table: Table, width: int) -> str:
     widths = _fit(natural, columns, width - len(GAP) * (len(columns) - 1))
     lines = _row([column.title for column in columns], widths, columns)
     lines.append(GAP.join("-" * one for one in widths))
-    for row in table.rows:
+    for place, row in enumerate(table.rows):
         if isinstance(row, str):
-            lines += wrap(row, width) if row.startswith(" ") else ["", *wrap(row, width)]
+            lines += [""] if place and not row.startswith(" ") else []
+            lines += wrap(row, width)
         else:
             lines += _row(row, widths, columns)
     return "\n".join(line.rstrip() for line in lines)
