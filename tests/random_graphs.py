@@ -66,7 +66,7 @@ class Sketch:
     def var(self, *, axes: int = 0) -> Var:
         """Return a tensor with at least so many axes, a recent one more often."""
         fitting = [v for v in self.pool if len(v.axes) >= axes and v.tensor.floating]
-        recent = fitting[-4:] if self.chance(0.6) else fitting
+        recent = fitting[-2:] if self.chance(0.75) else fitting
         return self.dice.choice(recent)
 
     def axis(self, x: Var) -> str:
@@ -79,6 +79,10 @@ class Sketch:
         for dim in dims:
             whole *= int(dim.subs({s: {**self.sizes, **self.indices}[s.name] for s in dim.free_symbols}))
         return whole
+
+    def own(self, axis: str) -> bool:
+        """Return whether an axis is one of the plain ones."""
+        return axis in SIZES
 
     def new_axis(self, taken: Sequence[str]) -> tuple[str, str]:
         """Return an axis that is not taken, and the size it has."""
@@ -101,7 +105,8 @@ class Sketch:
 
     def add(self) -> None:
         """Add one random op to the pool."""
-        x = self.dice.choice(OPS)(self)
+        op = self.dice.choice(OPS)
+        x = op(self) if any(v.axes for v in self.pool) else unary(self)
         if x is not None and len(x.axes) <= MOST_AXES and self.numel(x.dims) <= MOST_ELEMENTS:
             self.pool.append(x)
 
@@ -259,8 +264,8 @@ def repeated(s: Sketch) -> Var | None:
     count = (
         s.dice.choice((*COUNTS, *COUNTS, 1, 2, 3, 4)) if s.depth == 0 else s.dice.choice((*COUNTS, 1, 2, 3))
     )
-    index = s.name("i") if s.chance(0.25) else None
-    if index is None and s.indices and s.chance(0.5):
+    index = s.name("i") if s.chance(0.35) else None
+    if s.indices and s.chance(0.6):
         count = f"{s.dice.choice(list(s.indices))} + 1"
 
     def body(*enters: Any) -> Any:
@@ -271,7 +276,7 @@ def repeated(s: Sketch) -> Var | None:
         inner = Sketch(
             s.b, s.dice, [*s.pool[-4:], *enters], s.shared, s.ids, s.sizes, s.depth + 1, s.count, indices
         )
-        if index is not None and s.chance(0.7):
+        if index is not None and any(v.axes for v in inner.pool) and s.chance(0.7):
             inner.pool.append(widened(inner, index))
         for _ in range(s.dice.randint(1, 4 - s.depth)):
             inner.add()
@@ -330,9 +335,50 @@ def fitted(s: Sketch, x: Var, like: Var) -> Var:
     return y if y.axes == like.axes else s.b.rearrange(f"{' '.join(y.axes)} -> {' '.join(like.axes)}", y)
 
 
+def attention(s: Sketch) -> Var | None:
+    """Attend over an axis, causally, in a window or to all; the scores are masked by structure."""
+    if all(len(v.axes) < 2 for v in s.pool):
+        return None
+    x, b = s.var(axes=2), s.b
+    query, head = s.dice.sample(x.axes, 2)
+    if len(x.axes) > MOST_AXES - 1 or not s.own(query):
+        return None
+    words = " ".join(f"{a}_k" if a == query else a for a in x.axes)
+    gates = [s.weight([(head, x.tensor.dim(head))]) for _ in range(3)]
+    with b.region(s.name("att")):
+        q = b.einsum(f"{' '.join(x.axes)}, {head} -> {' '.join(x.axes)}", x, gates[0])
+        k, v = (b.einsum(f"{words}, {head} -> {words}", x, gate) for gate in gates[1:])
+        window, rate = s.dice.choice((None, None, 2)), s.dice.choice((None, None, "1/4"))
+        keys = f"{query}_k"
+        causal = s.chance(0.7)
+        return b.attention(
+            q, k, v, query=query, keys=keys, head=head, causal=causal, window=window, dropout=rate
+        )
+
+
+def chosen(s: Sketch) -> Var | None:
+    """Take the largest two along an axis."""
+    x = s.var(axes=1)
+    axis = s.axis(x)
+    values, _ = s.b.topk(x, axis, 2, "top")
+    return s.b.reduce(
+        f"{' '.join(values.axes)} -> {' '.join(a for a in values.axes if a != 'top')}", values, "mean"
+    )
+
+
+def gathered(s: Sketch) -> Var:
+    """Add up the means of several tensors, so that little of the graph is dead."""
+    some = s.dice.sample(s.pool, min(len(s.pool), s.dice.randint(2, 5)))
+    means = [s.b.reduce(f"{' '.join(x.axes)} ->", x, "mean") if x.axes else x for x in some]
+    total = means[0]
+    for mean in means[1:]:
+        total = s.b.add(total, s.b.tanh(mean))
+    return total
+
+
 OPS: tuple[Callable[[Sketch], Var | None], ...] = (
     linear, linear, linear, renamed, product, product, unary, unary, binary, binary, reduced, normalised, rearranged,
-    joined, dropped, looked_up, repeated, repeated,
+    joined, dropped, looked_up, chosen, attention, repeated, repeated, repeated,
 )  # fmt: skip
 
 
@@ -354,9 +400,9 @@ def attempted(seed: int, attempt: int, steps: int | None) -> RandomGraph | None:
     s = Sketch(b, dice, [], [], ids, sizes)
     s.pool.append(b.input("x", "B S D", grad=dice.random() < 0.3))
     s.pool.append(b.input("y", "B D", grad=dice.random() < 0.3))
-    for _ in range(steps or dice.randint(3, 9)):
+    for _ in range(steps or dice.randint(3, 10)):
         s.add()
-    outputs = [s.pool[-1], *([s.var()] if s.chance(0.25) else [])]
+    outputs = [gathered(s) if s.chance(0.6) else s.pool[-1], *([s.var()] if s.chance(0.25) else [])]
     if s.chance(0.3) and outputs[0].axes:
         outputs[0] = b.reduce(f"{' '.join(outputs[0].axes)} ->", outputs[0], s.dice.choice(("sum", "mean")))
     graph = b.build(*outputs)

@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 from symacct.build import Builder, Var  # noqa: E402
 from symacct.derivation.differentiate import differentiate  # noqa: E402
 from symacct.derive import derive  # noqa: E402
-from symacct.errors import GraphError  # noqa: E402
+from symacct.errors import GraphError, RuleError  # noqa: E402
 from symacct.execution.count import count  # noqa: E402
 from symacct.execution.gradients import disagreements, execute  # noqa: E402
 from symacct.execution.saved import compare_saved  # noqa: E402
@@ -92,3 +92,27 @@ def test_torch_keeps_the_statistics_of_a_norm_whose_bias_alone_trains() -> None:
     b = Builder("bias", "D")
     mine, torchs = counted_bytes(b.build(b.layernorm(b.input("x", "D"), "D", weight=False)), {"D": 3})
     assert mine == torchs > 0
+
+
+@pytest.mark.parametrize("count_of_layers", [1, 2, 3, 4, 5])
+def test_carries_that_trade_places_are_saved_once_each(count_of_layers: int) -> None:
+    """What enters is one of two storages in every iteration, however often they are swapped."""
+    b = Builder("swap", "B D L")
+    y, z = b.input("y", "B D"), b.input("z", "B D")
+
+    def body(p: Var, q: Var, x: Var) -> tuple[Var, Var, Var]:
+        return q, p, b.tanh(b.einsum("B D, D E -> B E", b.mul(p, x), b.weight("w", "D E", E="D")))
+
+    graph = b.build(b.repeat("L", body, (y, z, y))[2])
+    mine, torchs = counted_bytes(graph, {"B": 2, "D": 3, "L": count_of_layers})
+    assert mine == torchs
+
+
+def test_a_result_that_depends_on_the_parity_of_the_count_is_refused() -> None:
+    """After L swaps the first carry is one or the other; with an integer count it is known."""
+    b = Builder("parity", "B D L")
+    p, _ = b.repeat("L", lambda p, q: (q, p), (b.input("y", "B D"), b.input("z", "B D")))
+    graph = b.build(b.einsum("B D, D -> B", p, b.weight("w", "D")))
+    with pytest.raises(RuleError, match="trade places"):
+        derive(graph, precision="fp32")["memory.activations"]
+    assert derive(graph, precision="fp32").value("memory.activations", {"B": 2, "D": 3, "L": 3}) == 24

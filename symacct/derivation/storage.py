@@ -6,15 +6,19 @@ from typing import TYPE_CHECKING
 
 from symacct.algebra.normal import normal, same
 from symacct.derivation.ranges import required
+from symacct.errors import RuleError
 from symacct.graph import Carry, Graph, Node, Repeat, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sympy import Symbol
+    from sympy import Expr, Symbol
 
     from symacct.algebra.condition import Condition
     from symacct.derivation.ranges import Box
+
+
+Seen = tuple[tuple[str, "Expr"], ...]
 
 
 class Storage:
@@ -50,24 +54,19 @@ class Storage:
         """Return the iteration indices of a path."""
         return tuple(self.repeats[name].index for name in path)
 
-    def resolve(self, name: str, box: Box) -> Iterator[tuple[str, Box]]:
+    def resolve(self, name: str, box: Box, seen: Seen = ()) -> Iterator[tuple[str, Box]]:
         """Yield the storages behind a tensor on a box of iterations, each with its own box.
 
-        What must hold for the iterations to exist is added to ``conditions``.
+        What must hold for the iterations to exist is added to ``conditions``. ``seen`` are the carries that
+        were followed on the way here, with the first iteration each was asked for.
+
+        Raises:
+            RuleError: carries trade places, and which one a result is depends on how many iterations there are.
         """
         root = self.view(name)
         box = box[: len(self.graph.tensors[root].path)]
         if root in self._enters:
-            repeat, carry = self._enters[root]
-            *outer, (lo, hi) = box
-            if same(lo, repeat.lo):
-                yield from self.resolve(str(carry.init), tuple(outer))
-                if not same(hi, lo + 1):
-                    yield from self.resolve(str(carry.leave), (*outer, (lo, normal(hi - 1))))
-            else:
-                around = dict(zip(self.indices(self.graph.tensors[root].path), box, strict=True))
-                self.conditions += required(lo - repeat.lo, 1, around)
-                yield from self.resolve(str(carry.leave), (*outer, (normal(lo - 1), normal(hi - 1))))
+            yield from self._entered(root, box, seen)
         elif root in self._results:
             repeat, carry = self._results[root]
             if same(repeat.hi, repeat.lo):
@@ -76,3 +75,31 @@ class Storage:
             yield from self.resolve(str(carry.leave), (*box, (normal(repeat.hi - 1), repeat.hi)))
         else:
             yield root, box
+
+    def _entered(self, root: str, box: Box, seen: Seen) -> Iterator[tuple[str, Box]]:
+        """Follow what enters a body: the init in the first iteration, what the last one left in the others."""
+        repeat, carry = self._enters[root]
+        *outer, (lo, hi) = box
+        around = dict(zip(self.indices(self.graph.tensors[root].path), box, strict=True))
+        first, symbolic = normal(lo - repeat.lo), not repeat.count.is_Integer
+        if first == 0:
+            if symbolic and (root, first) in seen:
+                return  # carries that only trade places: what they are was found on the first turn
+            if seen:
+                self.conditions += required(normal(hi - lo), 1, around)
+            yield from self.resolve(str(carry.init), tuple(outer))
+            if not same(hi, lo + 1):
+                yield from self.resolve(
+                    str(carry.leave), (*outer, (lo, normal(hi - 1))), (*seen, (root, first))
+                )
+            return
+        if symbolic and not first.is_number and any(root == one for one, _ in seen):
+            raise RuleError(
+                f"carries of repeat {repeat.name} trade places: what is saved depends on the count",
+                expected="an integer count, or carries that settle",
+                got=f"{repeat.count} iterations",
+                fix="bind the count first, or put two iterations into one body",
+            )
+        self.conditions += required(first, 1, around)
+        before = (*outer, (normal(lo - 1), normal(hi - 1)))
+        yield from self.resolve(str(carry.leave), before, (*seen, (root, first)))
