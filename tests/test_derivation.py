@@ -92,7 +92,7 @@ def test_integer_counts_agree_with_the_formula(count):
         assert account.value(name, sizes) == exact.value(name, {"B": 3, "D": 5})
         if count >= 1:
             formula = account[name]
-            needed = {n: sizes[n] for n in formula.names}
+            needed = {n: sizes[n] for n in formula.names()}
             assert formula.at(**needed) == account.value(name, sizes)
     if count == 0:
         assert account.value("flops.model.all", sizes) == 0
