@@ -185,7 +185,7 @@ def test_sums_by_brute_force(coefficients, low, count):
 
 
 def test_sums_that_stay():
-    """A summand that is no polynomial stays a sum, with what is free of the index outside; its value is exact."""
+    """A summand that is no polynomial stays a sum, what is free of the index outside; its value is exact."""
     standing = sum_over(B * sympy.ceiling((i + 1) / 2) + i, i, 0, L)
     assert standing.has(sympy.Sum)
     expected = sum(5 * -(-(k + 1) // 2) + k for k in range(7))

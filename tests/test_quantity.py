@@ -135,7 +135,7 @@ def test_conditions_travel():
 
 
 def test_sizes_are_checked():
-    """Unknown, missing, float and zero sizes are refused; a repeat count may be 0 where it is said to be one."""
+    """Unknown, missing, float and zero sizes are refused; a repeat count may be 0 where it is named."""
     with pytest.raises(UnknownNameError, match="unknown size 'C'"):
         q.at(B=1, C=2)
     for sizes in ({}, {"B": 2.0}, {"B": 0}, {"B": True}):

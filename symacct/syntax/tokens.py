@@ -25,6 +25,7 @@ RAISED = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-", strict=True))
 NUMBER = re.compile(r"[0-9]+(?:_[0-9]+)*(?:\.[0-9]+(?:_[0-9]+)*)?|\.[0-9]+")
 TAIL = re.compile(r"[eE][+-]?[0-9]+(?![^\W\d]|[.0-9])")
 NEAR = 0.75
+CALL = re.compile(r"\s*\(")
 WORD_CATEGORIES = {"Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Nd"}
 SUFFIX = re.compile(rf"({'|'.join(sorted(SUFFIXES, key=len, reverse=True))})(?=\s+([^\W\d]\w*))")
 
@@ -176,7 +177,7 @@ class Tokenizer:
     def word(self, word: str, place: int, *, spaced: bool) -> int:
         """Read a word as a declared name, a function, a unit, or a product of names."""
         end = place + len(word)
-        called = self.plain[end : end + 1] == "("
+        called = CALL.match(self.plain, end) is not None
         if word not in self.names:
             if called and word in FUNCTIONS:
                 return self.add("function", word, place, end, spaced=spaced)
@@ -202,7 +203,7 @@ class Tokenizer:
             for size in range(min(self.longest, len(word) - start), 0, -1):
                 if ways[start + size] and word[start : start + size] in self.names:
                     best[start] = best[start] or word[start : start + size]
-                    ways[start] += ways[start + size]
+                    ways[start] = min(2, ways[start] + ways[start + size])
             if called and word[start:] in FUNCTIONS and word[start:] not in self.names:
                 best[start], ways[start] = word[start:], 1
         if not ways[0]:
@@ -216,6 +217,15 @@ class Tokenizer:
             start += len(part)
         return parts
 
+    def reach(self, word: str) -> int:
+        """Return how far the longest beginning that is a product of declared names goes."""
+        ends = {0}
+        for start in range(len(word)):
+            if start in ends:
+                sizes = range(1, min(self.longest, len(word) - start) + 1)
+                ends.update(start + size for size in sizes if word[start : start + size] in self.names)
+        return max(ends)
+
     def unknown(self, word: str, place: int) -> SymacctError:
         """Return the error for a word that is no product of declared names."""
         digits = re.search(r"[0-9]", word)
@@ -226,9 +236,7 @@ class Tokenizer:
             return self.error(
                 what, place + digits.start(), expected="an operator between them", got=word[:64], fix=fix
             )
-        if not get_close_matches(word, self.names, n=1, cutoff=NEAR):
-            reach = max(
-                (k for k in range(len(word)) if k == 0 or self.split(word[:k], called=False)), default=0
-            )
+        if not get_close_matches(word[:64], self.names, n=1, cutoff=NEAR):
+            reach = self.reach(word)
             word, place = word[reach:], place + reach
         return unknown("name", word[:64], self.names, where=caret(self.text, place))
