@@ -82,7 +82,7 @@ def test_a_published_formula_comes_out(name, quantity, text):
 
 
 def test_activations_of_a_gpt_layer():
-    """A layer keeps 34sbh + 5as^2b bytes at 16 bits (Korthikanti et al. 2022, table 2, without parallelism)."""
+    """A layer keeps 34sbh + 5as^2b bytes at 16 bits (Korthikanti et al. 2022, table 2)."""
     graph = load("gpt")
     kept = derive(graph, saves="paper")["memory.activations"].expr
     assert same(kept.coeff(graph_symbol("L")), formula(graph, "34*s*b*h + 5*a*s^2*b"))
@@ -96,7 +96,11 @@ def graph_symbol(name):
 
 @pytest.mark.parametrize(
     ("part", "text"),
-    [("layers/attention/", "9*s*b*h + 5*a*s^2*b"), ("layers/ffn/", "17*s*b*h"), ("layers/attention/core/", "2*s*b*h + 5*a*s^2*b")],
+    [
+        ("layers/attention/", "9*s*b*h + 5*a*s^2*b"),
+        ("layers/ffn/", "17*s*b*h"),
+        ("layers/attention/core/", "2*s*b*h + 5*a*s^2*b"),
+    ],
 )
 def test_activations_of_a_gpt_layer_by_region(part, text):
     """Attention makes 11sbh + 5as^2b and the MLP 19sbh, of which 2sbh each are made by the norm before."""

@@ -46,7 +46,7 @@ CONFIGS = {
         "model_type": "qwen2", **GROUPED, **WINDOWS, "max_window_layers": 1,
     },
     "qwen3": {"model_type": "qwen3", **GROUPED, "head_dim": 10},
-    "qwen3 with the family's head size, and biases": {"model_type": "qwen3", **GROUPED, "attention_bias": True},
+    "qwen3 with a default head size, biases": {"model_type": "qwen3", **GROUPED, "attention_bias": True},
     "qwen3 with windows in every other layer": {
         "model_type": "qwen3", **GROUPED, **WINDOWS, "num_hidden_layers": 4, "head_dim": 10,
         "layer_types": ["full_attention", "sliding_attention"] * 2,
@@ -83,7 +83,7 @@ def test_parameters_are_those_of_the_public_module(config):
 def test_a_symbolic_model_is_the_bound_one_once_it_is_bound(config):
     """Binding after deriving is binding before it."""
     bound, free = read(config), read(config, symbolic=True)
-    sizes = {name: int(size) for name, size in bound.bound.items() if name not in ("T",)}
+    sizes = {name: int(size) for name, size in bound.bound.items() if name != "T"}
     assert set(free.order) == {*bound.order, *sizes}
     here = {"B": 2, "S": 3}
     for quantity in ("params", "flops.model", "flops.model.all"):
@@ -104,7 +104,9 @@ def test_flops_are_those_that_torch_counts(config):
         mask = torch.zeros(rows, 1, length, length)
     masks = {"full_attention": mask, "sliding_attention": mask}
     with FlopCounterMode(display=False) as counter:
-        out = module(ids, position_ids=places, attention_mask=masks if "qwen" in config["model_type"] else mask)
+        out = module(
+            ids, position_ids=places, attention_mask=masks if "qwen" in config["model_type"] else mask
+        )
         forward = counter.get_total_flops()
         torch.nn.functional.cross_entropy(out.logits.flatten(0, 1), ids.flatten()).backward()
         step = counter.get_total_flops()
@@ -152,6 +154,7 @@ def test_windows_limit_the_pairs_of_windowed_layers_alone():
 
 def test_layers_of_one_kind_share_a_body():
     """As few bodies as the pattern allows, and every layer in one of them."""
+
     def shape(config):
         repeats = [node for node in read(config).nodes if isinstance(node, Repeat)]
         return [int(repeat.count) for repeat in repeats]
@@ -216,7 +219,7 @@ def test_a_shipped_model_has_its_published_parameters(name):
     ],
 )
 def test_published_flops_per_token(name, quantity, length, each):
-    """Matmul FLOPs of a token, attention in full; the forward pass of GPT-2 small is 291,648,307,200 a sequence."""
+    """Matmul FLOPs of a token, attention in full; GPT-2 small: 291,648,307,200 forward for a sequence."""
     account = derive(load(name))
     assert account.value(quantity, {"B": 2, "S": length}) == each * 2 * length
 

@@ -101,9 +101,9 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
         row.model_type: row
         for row in (
             Family(
-                "gpt2", "GPT-2", width="n_embd", layers="n_layer", heads="n_head", kv_heads=None, head_dim=None,
-                hidden="n_inner", hidden_factor=4, positions="n_positions", norm="layernorm", gated=False,
-                activation=Key("activation_function", "gelu_new"),
+                "gpt2", "GPT-2", width="n_embd", layers="n_layer", heads="n_head", kv_heads=None,
+                head_dim=None, hidden="n_inner", hidden_factor=4, positions="n_positions", norm="layernorm",
+                gated=False, activation=Key("activation_function", "gelu_new"),
                 qkv_bias=True, out_bias=True, ffn_bias=True, tied=Key("tie_word_embeddings", default=True),
                 dropouts=("attn_pdrop", "resid_pdrop", "embd_pdrop"), default_dropout="0.1",
                 refused=(("add_cross_attention", "cross-attention is not read"),),

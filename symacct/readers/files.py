@@ -39,11 +39,14 @@ def load(target: str, *, symbolic: bool = False) -> Graph:
         from symacct.readers.graph_files import graph_of
 
         return graph_of(file, name)
-    if file.is_dir() and (file / "config.json").exists():
-        file = file / "config.json"
-    if file.suffix == ".json" or file.is_file():
+    if file.suffix == ".json":
         return _from_json(file, symbolic=symbolic)
-    return _shipped(target, symbolic=symbolic)
+    found = _shipped(target, symbolic=symbolic)
+    if found is not None:
+        return found
+    if target and (file.is_file() or (file / "config.json").is_file()):
+        return _from_json(file if file.is_file() else file / "config.json", symbolic=symbolic)
+    raise _nothing(target)
 
 
 def source(name: str) -> str:
@@ -54,7 +57,10 @@ def source(name: str) -> str:
     """
     from symacct.readers.strict_json import read_text
 
-    return read_text(_paths("graphs", name, ".py"))
+    graphs = _names("graphs", ".py")
+    if name not in graphs:
+        raise unknown("shipped graph", name, graphs)
+    return read_text(graphs[name])
 
 
 def _parted(target: str) -> tuple[Path, str | None]:
@@ -65,16 +71,12 @@ def _parted(target: str) -> tuple[Path, str | None]:
     return Path(target), None
 
 
-def _paths(kind: str, name: str, ending: str) -> Path:
-    paths = {path.stem: path for path in shipped(kind).glob(f"*{ending}")}
-    if name not in paths:
-        raise unknown(f"shipped {kind.removesuffix('s')}", name, paths)
-    return paths[name]
+def _names(kind: str, ending: str) -> dict[str, Path]:
+    return {path.stem: path for path in sorted(shipped(kind).glob(f"*{ending}"))}
 
 
-def _shipped(target: str, *, symbolic: bool) -> Graph:
-    graphs = {path.stem: path for path in shipped("graphs").glob("*.py")}
-    models = {path.stem: path for path in shipped("models").glob("*.json")}
+def _shipped(target: str, *, symbolic: bool) -> Graph | None:
+    graphs, models = _names("graphs", ".py"), _names("models", ".json")
     if target in graphs:
         from symacct.readers.graph_files import graph_of
 
@@ -84,11 +86,12 @@ def _shipped(target: str, *, symbolic: bool) -> Graph:
 
         path = models[target]
         return _configured(parse(read_text(path), str(path))["config"], target, str(path), symbolic=symbolic)
-    raise _nothing(target, [*graphs, *models])
+    return None
 
 
-def _nothing(target: str, known: list[str]) -> SymacctError:
+def _nothing(target: str) -> SymacctError:
     """Return the error for a word that names nothing; a hub's name is told that nothing is downloaded."""
+    known = [*_names("graphs", ".py"), *_names("models", ".json")]
     last = target.replace("\\", "/").rstrip("/").rpartition("/")[2]
     near = unknown("graph or model", last, known).fix
     error = unknown("graph or model", target, known)
@@ -109,11 +112,11 @@ def _from_json(path: Path, *, symbolic: bool) -> Graph:
             fix="symacct list models names the configurations that ship",
         )  # fmt: skip
     text = read_text(path, LARGEST_GRAPH)
+    if len(text) > LARGEST_FILE and SCHEMA not in text[:1000]:
+        raise ReadError(f"{path} is too large", expected=f"at most {LARGEST_FILE} bytes", got=str(len(text)))
     data = parse(text, str(path))
     if isinstance(data, dict) and data.get("schema") == SCHEMA:
         return from_data(data, str(path))
-    if len(text) > LARGEST_FILE:
-        raise ReadError(f"{path} is too large", expected=f"at most {LARGEST_FILE} bytes", got=str(len(text)))
     name = path.parent.resolve().name if path.name == "config.json" else path.stem
     return _configured(data, name or "model", str(path), symbolic=symbolic)
 

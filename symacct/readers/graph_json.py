@@ -213,6 +213,6 @@ def _pair(data: Any, names: Names, what: str) -> tuple[str, str]:
 
 def _condition(data: Any, names: Names) -> Condition:
     parts = names.items(data, "a condition")
-    if len(parts) != 3 or parts[0] not in WORDS:
+    if len(parts) != 3 or not isinstance(parts[0], str) or parts[0] not in WORDS:
         raise names.wrong("a condition", f"one of {', '.join(WORDS)}, and two formulas", data)
     return Condition(parts[0], names.expr(parts[1], "a condition"), names.expr(parts[2], "a condition"))

@@ -67,7 +67,12 @@ class Values:
             fix = f"write {int(value)}" if isinstance(value, Decimal) and _whole(value) else None
             raise self._wrong(name, "an integer of at least 1", value, fix)
         if not 1 <= value <= LARGEST:
-            raise self._wrong(name, f"an integer from 1 to {LARGEST}", value)
+            raise ReadError(
+                f"{name} is out of range",
+                where=self.where,
+                expected=f"an integer from 1 to {LARGEST}",
+                got=str(value)[:60],
+            )
         return value
 
     def flag(self, key: Key | bool) -> bool:  # noqa: FBT001 (a row states either)
