@@ -58,7 +58,8 @@ class Account:
         self.source = source
         self.policy = policy
         self.convention = convention
-        self.graph, self.dead = living(prepared(source, policy.workload))
+        self._whole = prepared(source, policy.workload)
+        self.graph, self.dead = living(self._whole)
         self._parts: dict[tuple[str, str, bool], tuple[tuple[Term, ...], Expr]] = {}
 
     @property
@@ -99,7 +100,7 @@ class Account:
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """Every weight, and what it counts as."""
-        return parameters(self.graph)
+        return parameters(self._whole, self.graph)
 
     @cached_property
     def conditions(self) -> tuple[Condition, ...]:

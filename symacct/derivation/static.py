@@ -40,10 +40,13 @@ class Parameter:
     trainable: bool
 
 
-def parameters(graph: Graph) -> tuple[Parameter, ...]:
-    """Return every weight with what it counts as; a tied one stands once."""
+def parameters(graph: Graph, living: Graph) -> tuple[Parameter, ...]:
+    """Return every weight with what it counts as; a tied one stands once.
+
+    ``living`` is the graph without dead ops: their weights are parameters too, but nothing uses them.
+    """
     repeats = {r.name: r for r, _ in walk(graph.nodes) if isinstance(r, Repeat)}
-    tables, active, uses = _readers(graph)
+    tables, active, uses = _readers(living)
     found = []
     for name in graph.weights:
         tensor = graph.tensors[name]

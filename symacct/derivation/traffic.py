@@ -80,10 +80,16 @@ class Traffics:
         self.optimizer = optimizer
         self.tensors: Mapping[str, Tensor] = {**step.graph.tensors, **step.tensors}
         self.makers: dict[str, Node] = {}
+        self.handed: dict[str, str] = {}
+        self.sums: set[str] = set()
         for nodes in (step.graph.nodes, step.backward):
             for node, _ in walk(nodes):
                 if isinstance(node, Node):
                     self.makers |= dict.fromkeys(node.outs, node)
+                else:
+                    self.sums |= {outer for _, outer in node.sums}
+                    self.handed |= {str(c.result): str(c.leave) for c in node.carry if c.result}
+                    self.handed |= {str(c.enter): str(c.init) for c in node.carry if c.enter and c.init}
         self.roles = self._gradient_roles()
 
     def rows(self, account: str) -> tuple[Traffic, ...]:
@@ -104,7 +110,7 @@ class Traffics:
     def _phases(self) -> tuple[tuple[tuple[Step_, ...], str], ...]:
         return (self.step.graph.nodes, "forward"), (self.step.backward, "backward")
 
-    def _gradient_roles(self) -> Mapping[str, str]:
+    def _gradient_roles(self) -> dict[str, str]:
         """Return the role of the gradients of weights: they have a precision of their own."""
         weights = {name for name, t in self.step.graph.tensors.items() if t.role == "weight"}
         found = {g for name, gs in self.step.gradients.items() if name in weights for g in gs}
@@ -250,18 +256,31 @@ class Traffics:
         yield from self._compulsory_reads((phases[0],), "forward")
         yield from self._compulsory_reads((phases[1],), "backward")
         yield from self._compulsory_reads(phases, "step")
-        for name in dict.fromkeys(self.step.graph.outputs):
+        yield from self._compulsory_writes(self.step.graph.outputs, ("forward", "step"))
+        gradients = [name for names in self.step.gradients.values() for name in names]
+        yield from self._compulsory_writes(
+            gradients, ("backward",) if self.optimizer else ("backward", "step")
+        )
+
+    def _compulsory_writes(self, names: Iterable[str], phases: tuple[str, ...]) -> Iterator[Traffic]:
+        """Yield the elements of results: each storage once, none for one that was handed in."""
+        repeats = {r.name: r for nodes, _ in self._phases() for r, _ in walk(nodes) if isinstance(r, Repeat)}
+        for name in names:
+            self.roles.setdefault(self._origin(name), self.roles.get(name, self.tensors[name].role))
+        for root in dict.fromkeys(self._origin(name) for name in names):
+            if root in self.makers or root in self.sums:
+                outer = () if root not in names else self.tensors[root].path
+                elements = over(self.tensors[root].numel, tuple(repeats[r] for r in outer))
+                for phase in phases:
+                    yield self._made(phase, (), phase, root, elements, written=True)
+
+    def _origin(self, name: str) -> str:
+        """Follow views and carries to the storage that holds a result."""
+        while True:
             root = self.source(name)[1]
-            if self.tensors[root].role == "activation":
-                for phase in ("forward", "step"):
-                    yield self._made(phase, (), phase, root, self.tensors[root].numel, written=True)
-        repeats = {r.name: r for r, _ in walk(self.step.backward) if isinstance(r, Repeat)}
-        for gradients in self.step.gradients.values():
-            for name in gradients:
-                path = tuple(repeats[r] for r in self.tensors[name].path)
-                elements = over(self.tensors[name].numel, path)
-                for phase in ("backward",) if self.optimizer else ("backward", "step"):
-                    yield self._made(phase, (), phase, name, elements, written=True)
+            if root not in self.handed:
+                return root
+            name = self.handed[root]
 
     def _compulsory_reads(
         self, phases: Iterable[tuple[tuple[Step_, ...], str]], phase: str

@@ -6,28 +6,29 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from sympy import Symbol
+from sympy import Min, Symbol
 
 from symacct.errors import GraphError
-from symacct.graph import Graph, Node, Repeat, Step_, walk
+from symacct.graph import Graph, Node, Repeat, Step_, bind_tensor, walk
 from symacct.ops.cache import Cached
 from symacct.ops.dropout import Dropout
 from symacct.ops.loss import CrossEntropy
 from symacct.ops.view import Keys
-from symacct.tensor import Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from sympy import Expr
+
+    from symacct.tensor import Tensor
 
 
 def prepared(graph: Graph, workload: str) -> Graph:
     """Return the graph of a workload.
 
     ``train`` and ``forward`` bind the key length to the query length. ``prefill`` and ``decode`` also drop
-    what only training needs (dropout, the loss). ``decode`` makes keys and values cache inputs of length T
-    and works on one new token.
+    what only training needs (dropout, the loss). ``decode`` makes keys and values cache inputs of length T,
+    or of min(T, W) where nothing looks back further than a window W, and works on one new token.
     """
     if workload in ("train", "forward"):
         return _square(graph)
@@ -52,15 +53,21 @@ def _decoding(graph: Graph) -> Graph:
             got="no such node",
             fix="use the workload forward or prefill",
         )
+    windows = _windows(graph, keys)
     tensors = dict(graph.tensors)
+    shorter: dict[str, Mapping[str, Expr]] = {}
 
     def cached(node: Node) -> Node:
-        if not isinstance(node.op, Keys):
-            return node
-        made = tensors[node.outs[0]]
-        name = f"{node.label}/cache"
-        tensors[name] = Tensor(name, made.axes, made.dims, made.dtype, "cache", made.path)
-        return replace(node, op=Cached(node.op.axis, node.op.name), ins=(name, *node.ins))
+        if isinstance(node.op, Keys):
+            made = tensors[node.outs[0]]
+            name, op = f"{node.label}/cache", Cached(node.op.axis, node.op.name)
+            if node.label in windows:
+                kept = Min(node.op.length, windows[node.label])
+                shorter[name] = {node.op.length.name: kept}
+                made = bind_tensor(made, shorter[name])
+            tensors[name] = replace(made, name=name, role="cache")
+            node = replace(node, op=op, ins=(name, *node.ins))
+        return _shortened(node, tensors, shorter)
 
     nodes = tuple(_rewritten(node, cached) for node in graph.nodes)
     one: dict[str, int | Expr] = {}
@@ -75,6 +82,37 @@ def _decoding(graph: Graph) -> Graph:
         one[length.name] = 1
     conditions = tuple(c for c in graph.conditions if c.kind != "equal")
     return replace(graph, tensors=MappingProxyType(tensors), nodes=nodes, conditions=conditions).bind(one)
+
+
+def _windows(graph: Graph, keys: Sequence[Node]) -> Mapping[str, Expr]:
+    """Return the window of each node of keys or values that nothing looks back on further than a window."""
+    nodes = [node for node, _ in walk(graph.nodes) if isinstance(node, Node)]
+    found = {}
+    for node in keys:
+        assert isinstance(node.op, Keys)
+        seen = {_window(graph, reader) for reader in nodes if node.outs[0] in reader.ins}
+        if len(seen) == 1 and None not in seen and isinstance(node.op.length, Symbol):
+            found[node.label] = seen.pop()
+    return found
+
+
+def _window(graph: Graph, reader: Node) -> Expr | None:
+    """Return the window of the mask that a reader of keys or values works under."""
+    masks = [getattr(reader.op, "mask", None)]
+    masks += [graph.tensors[name].mask for name in (*reader.ins, *reader.outs)]
+    return next((mask.window for mask in masks if mask is not None), None)
+
+
+def _shortened(node: Node, tensors: dict[str, Tensor], shorter: dict[str, Mapping[str, Expr]]) -> Node:
+    """Return a node with the shorter length of its inputs, and hand it on to what it makes."""
+    sizes = next((shorter[name] for name in node.ins if name in shorter), None)
+    if sizes is None:
+        return node
+    for name in node.outs:
+        bound = bind_tensor(tensors[name], sizes)
+        if bound is not tensors[name]:
+            tensors[name], shorter[name] = bound, sizes
+    return replace(node, op=node.op.substitute(sizes))
 
 
 def _rewritten(node: Step_, change: Callable[[Node], Node]) -> Step_:

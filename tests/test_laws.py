@@ -1,0 +1,212 @@
+"""Laws that hold for every graph: additivity, renaming, the order of byte accounts, evaluation."""
+
+from collections import Counter
+from dataclasses import replace
+from types import MappingProxyType
+
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from random_graphs import random_graph
+
+from symacct.convention import BYTES, convention
+from symacct.derivation.differentiate import differentiate
+from symacct.derivation.saved import saved
+from symacct.derivation.static import parameters
+from symacct.derivation.work import backward_work, forward_work
+from symacct.derive import derive
+from symacct.graph import Carry, Graph, Node, Repeat
+from symacct.terms import price
+
+SEEDS = st.integers(min_value=0, max_value=2**32)
+SUMS = ("params", "flops.forward.all", "flops.backward.all", "flops.optimizer", "bytes.step", "memory.static",
+        "memory.activations")  # fmt: skip
+few = settings(max_examples=25, deadline=None)
+
+
+def renamed(graph: Graph, prefix: str) -> Graph:
+    """Return the graph with every tensor, node and repeat under another name; the sizes stay."""
+
+    def name(old):
+        return None if old is None else f"{prefix}{old}"
+
+    def node(n):
+        if isinstance(n, Node):
+            return replace(n, ins=tuple(map(name, n.ins)), outs=tuple(map(name, n.outs)), label=name(n.label))
+        carry = tuple(Carry(name(c.init), name(c.enter), name(c.leave), name(c.result)) for c in n.carry)
+        return replace(n, name=name(n.name), body=tuple(map(node, n.body)), carry=carry)
+
+    def tensor(t):
+        return replace(t, name=name(t.name), path=tuple(map(name, t.path)))
+
+    return replace(
+        graph,
+        tensors=MappingProxyType({name(k): tensor(t) for k, t in graph.tensors.items()}),
+        inputs=tuple(map(name, graph.inputs)),
+        nodes=tuple(map(node, graph.nodes)),
+        outputs=tuple(map(name, graph.outputs)),
+        trainable=frozenset(map(name, graph.trainable)),
+    )
+
+
+def side_by_side(left: Graph, right: Graph) -> Graph:
+    """Return one graph that holds both; they share their sizes and nothing else."""
+    return replace(
+        left,
+        tensors=MappingProxyType({**left.tensors, **right.tensors}),
+        inputs=(*left.inputs, *right.inputs),
+        nodes=(*left.nodes, *right.nodes),
+        outputs=(*left.outputs, *right.outputs),
+        trainable=left.trainable | right.trainable,
+        conditions=(*left.conditions, *right.conditions),
+    )
+
+
+def values(graph, sizes, **choices):
+    """Return the additive quantities of a graph at its sizes."""
+    account = derive(graph, optimizer="adamw", **choices).bind(sizes)
+    return {name: account.value(name) for name in SUMS}
+
+
+@few
+@given(SEEDS)
+def test_names_do_not_matter(seed):
+    """The account of a renamed graph is the account of the graph."""
+    drawn = random_graph(seed)
+    assert values(drawn.graph, drawn.sizes) == values(renamed(drawn.graph, "z/"), drawn.sizes)
+
+
+@few
+@given(SEEDS)
+def test_disjoint_graphs_add(seed):
+    """Two copies side by side cost twice as much."""
+    drawn = random_graph(seed)
+    both = side_by_side(renamed(drawn.graph, "p/"), renamed(drawn.graph, "q/"))
+    once = values(drawn.graph, drawn.sizes)
+    assert values(both, drawn.sizes) == {name: 2 * value for name, value in once.items()}
+
+
+@few
+@given(SEEDS)
+def test_byte_accounts_are_ordered(seed):
+    """Compulsory <= fused <= algorithmic <= issued, phase by phase."""
+    drawn = random_graph(seed)
+    graph = drawn.graph.bind(drawn.sizes)
+    for name in ("bytes.forward", "bytes.backward", "bytes.step"):
+        moved = {
+            way: derive(graph, optimizer="adamw", convention=convention(bytes=way)).value(name)
+            for way in BYTES
+        }
+        assert moved["compulsory"] <= moved["fused"] <= moved["algorithmic"] <= moved["issued"], (name, moved)
+
+
+@few
+@given(SEEDS)
+def test_evaluating_and_deriving_commute(seed):
+    """A formula at some sizes is what the graph bound to these sizes gives, where its conditions hold."""
+    drawn = random_graph(seed)
+    symbolic = derive(drawn.graph, optimizer="adam")
+    bound = symbolic.bind(drawn.sizes)
+    for name in symbolic.names():
+        if name == "tokens":
+            continue
+        formula = symbolic[name]
+        if all(condition.holds(drawn.sizes) for condition in formula.when):
+            at = {n: drawn.sizes[n] for n in formula.names()}
+            assert formula.value(at, frozenset(at)) == bound.value(name), name
+
+
+@few
+@given(SEEDS)
+def test_terms_add_up(seed):
+    """Every total is the sum of its terms, and no term is 0."""
+    drawn = random_graph(seed)
+    account = derive(drawn.graph.bind(drawn.sizes), optimizer="sgd")
+    for name in account.names():
+        if name != "tokens" and not name.startswith("intensity"):
+            terms = account.terms(name)
+            assert sum(t.expr for t in terms) == account.value(name)
+            assert all(t.expr != 0 for t in terms)
+
+
+@few
+@given(SEEDS)
+def test_repeats_unrolled_cost_the_same(seed):
+    """A graph without repeats costs what the graph with repeats costs: bodies copied once per iteration."""
+    drawn = random_graph(seed)
+    graph = drawn.graph.bind(drawn.sizes)
+    assume(any(isinstance(n, Repeat) for n in graph.nodes))
+    assert raw(graph) == raw(unrolled(graph))
+
+
+def raw(graph: Graph):
+    """Return work by phase and what is saved, dead ops included: unrolling makes the last ones dead."""
+    step = differentiate(graph)
+    forward = forward_work(graph)
+    work = Counter()
+    for row in (*forward, *backward_work(step, forward)):
+        work[row.phase] += price(convention(), row, matmul=False)
+    kept = saved(step, "backward")[0]
+    return work, sum(s.elements for s in kept), sum(p.elements for p in parameters(graph, graph))
+
+
+def unrolled(graph: Graph) -> Graph:
+    """Return the graph with each repeat replaced by copies of its body, one for each iteration."""
+    tensors, nodes = {}, []
+    trainable = set(graph.trainable)
+
+    def copied(t, name, index):
+        from symacct.graph import bind_tensor
+
+        return replace(bind_tensor(t, index), name=name, path=())
+
+    def expand(body, names, index, at):
+        for n in body:
+            if isinstance(n, Node):
+                outs = tuple(f"{o}{at}" for o in n.outs)
+                for old, new in zip(n.outs, outs, strict=True):
+                    tensors[new] = copied(graph.tensors[old], new, index)
+                    names[old] = new
+                op = n.op.substitute(index)
+                nodes.append(
+                    Node(op, tuple(source(i, names, index, at) for i in n.ins), outs, f"{n.label}{at}")
+                )
+                continue
+            from symacct.algebra.evaluate import substitute
+
+            lo, hi = int(substitute(n.lo, index)), int(substitute(n.hi, index))
+            carried = [source(c.init, names, index, at) for c in n.carry]
+            for i in range(lo, hi):
+                inner = {**names, **{c.enter: v for c, v in zip(n.carry, carried, strict=True)}}
+                inner = {k: v for k, v in inner.items() if n.name not in graph.tensors[k].path or k in inner}
+                for k in [k for k, t in graph.tensors.items() if t.role == "weight" and n.name in t.path]:
+                    inner.pop(k, None)
+                expand(n.body, inner, {**index, n.index.name: i}, f"{at}#{i}")
+                carried = [inner[c.leave] for c in n.carry]
+            for c, v in zip(n.carry, carried, strict=True):
+                names[c.result] = v
+
+    def source(name, names, index, at):
+        if name in names:
+            return names[name]
+        t = graph.tensors[name]
+        new = name if not t.path else f"{name}{'#'.join(at.split('#')[: len(t.path) + 1])}"
+        if new not in tensors:
+            tensors[new] = copied(t, new, index)
+            if name in graph.trainable:
+                trainable.add(new)
+        return new
+
+    for name in graph.inputs:
+        tensors[name] = graph.tensors[name]
+    names: dict = {}
+    expand(graph.nodes, names, {}, "")
+    for name, t in graph.tensors.items():
+        if t.role == "weight" and not t.path and name not in tensors:
+            tensors[name] = t
+    return replace(
+        graph,
+        tensors=MappingProxyType(tensors),
+        nodes=tuple(nodes),
+        outputs=tuple(names.get(o, o) for o in graph.outputs),
+        trainable=frozenset(name for name in trainable if name in tensors),
+    )
