@@ -395,7 +395,7 @@ def attempted(seed: int, attempt: int, steps: int | None) -> RandomGraph | None:
     """Draw one graph."""
     dice = Random(f"{seed}/{attempt}")
     sizes = {**SIZES, "L": dice.randint(2, 5), "M": dice.randint(1, 3)}
-    b = Builder(f"random_{seed}", {name: "" for name in sizes})
+    b = Builder(f"random_{seed}", dict.fromkeys(sizes, ""))
     ids = b.input("ids", "B S", dtype="index")
     s = Sketch(b, dice, [], [], ids, sizes)
     s.pool.append(b.input("x", "B S D", grad=dice.random() < 0.3))

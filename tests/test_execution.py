@@ -52,7 +52,7 @@ def test_names_of_the_backward_pass_are_unique() -> None:
 
 
 def counted_bytes(graph: Graph, sizes: dict[str, int]) -> tuple[int, int]:
-    """Return the saved bytes of the symbolic formula (of the exact case where it does not hold), and torch's."""
+    """Return the saved bytes of the formula (of the exact case where it does not hold), and torch's."""
     account = derive(graph, precision="fp32", saves="torch")
     quantity = account["memory.activations"]
     exact = account if all(c.holds(sizes) for c in quantity.when) else account.bind(sizes)

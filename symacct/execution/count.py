@@ -1,4 +1,4 @@
-"""Run a graph as a user of torch would, and count: FLOPs by torch's counter, bytes by its hooks, gradients."""
+"""Run a graph as a user of torch would: FLOPs by torch's counter, saved bytes by its hooks, gradients."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def count(
         tensors = step.graph.tensors
         kept = keeping.alive(array for key, array in store.items() if tensors[key[0]].role in NEVER_SAVED)
         with FlopCounterMode(display=False) as backward:
-            gradients = _backward(torch, step, outputs, cotangents, leaves)
+            gradients = _backward(torch, outputs, cotangents, leaves)
     return Counted(flops(forward), flops(backward), kept, outputs, gradients)
 
 
@@ -75,7 +75,7 @@ def _forward(
 
 
 def _backward(
-    torch: Any, step: Step, outputs: Mapping[str, Any], cotangents: Store, leaves: Mapping[Key, Any]
+    torch: Any, outputs: Mapping[str, Any], cotangents: Store, leaves: Mapping[Key, Any]
 ) -> dict[Key, Any]:
     given = {name.removesuffix("/seed"): array for (name, _), array in cotangents.items()}
     ends = [name for name in outputs if name in given]

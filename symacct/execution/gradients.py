@@ -11,7 +11,7 @@ from symacct.execution.interpret import Interpreter, Place
 from symacct.execution.torch_arrays import TorchArrays
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from symacct.derivation.differentiate import Step
     from symacct.execution.count import Counted
@@ -68,10 +68,9 @@ def execute(
         run.run(step.graph.nodes, place)
         run.run(step.backward, place)
     outputs = {name: run.get(name, place) for name in step.graph.outputs}
-    names = {name: gs for name, gs in step.gradients.items()}
     gradients = {}
     for name, at in values.trainable_keys(step, sizes):
-        found = [store[g, at] for g in names.get(name, ()) if (g, at) in store]
+        found = [store[g, at] for g in step.gradients.get(name, ()) if (g, at) in store]
         gradients[name, at] = found[0] if found else None
     return Executed(outputs, gradients)
 

@@ -1,4 +1,4 @@
-"""What eager torch keeps for backward: storages behind saved tensors that are alive after the forward pass."""
+"""What eager torch keeps for backward: storages of saved tensors that are alive after the forward pass."""
 
 from __future__ import annotations
 
@@ -139,6 +139,10 @@ def _copy_mode(torch: Any, copied: Any) -> Any:
     aten = torch.ops.aten
 
     class CopyMode(TorchDispatchMode):  # type: ignore[misc]
+        @classmethod
+        def _should_skip_dynamo(cls) -> bool:
+            return False  # nothing is compiled here, and asking its compiler costs seconds
+
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             out = func(*args, **(kwargs or {}))
             if func is aten.clone.default:

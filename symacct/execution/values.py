@@ -32,7 +32,7 @@ class NotFiniteError(SymacctError):
 
 
 def places(graph: Graph, tensor: Tensor, place: Place) -> Iterator[Place]:
-    """Yield the place of every iteration that a tensor lives in; none if its repeat is no part of the graph."""
+    """Yield the place of every iteration a tensor lives in; none if its repeat is no part of the graph."""
     repeats = {node.name: node for node, _ in walk(graph.nodes) if isinstance(node, Repeat)}
 
     def within(path: tuple[str, ...], here: Place) -> Iterator[Place]:

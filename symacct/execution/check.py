@@ -1,0 +1,197 @@
+"""Derived against counted: a graph is run with torch, and what torch counts stands beside what is derived."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from symacct.algebra.evaluate import evaluate
+from symacct.derive import Account, derive
+from symacct.errors import RuleError
+from symacct.execution.count import Counted, count
+from symacct.execution.gradients import TOLERANCE, disagreements, execute
+from symacct.execution.saved import SavedBytes, compare_saved
+from symacct.execution.sizes import choose_sizes
+from symacct.execution.states import OPTIMIZERS, shapes, step_once
+from symacct.execution.values import NotFiniteError
+from symacct.execution.vouch import cannot_vouch, tolerance, unmodelled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from symacct.build import Definition
+    from symacct.execution.gradients import Disagreement
+    from symacct.graph import Graph
+
+EQUAL, DIFFERS, NOT_VOUCHED = "equal", "differs", "not vouched"
+PRECISIONS = ("fp32", "bf16-pure")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One quantity: what is derived, what torch counts, and the verdict: equal, differs or not vouched."""
+
+    what: str
+    derived: int
+    counted: int
+    unit: str
+    verdict: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """What a check found.
+
+    Attributes:
+        name: of the graph.
+        sizes: at which it ran.
+        rows: the quantities.
+        differences: where derived and counted part, op by op or array by array.
+        unvouched: what the check says nothing about.
+        small: conditions that these sizes break, so that the exact case was derived instead.
+    """
+
+    name: str
+    sizes: Mapping[str, int]
+    rows: tuple[Row, ...]
+    differences: tuple[str, ...]
+    unvouched: tuple[str, ...]
+    small: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing differs."""
+        return all(row.verdict != DIFFERS for row in self.rows)
+
+
+def check(graph: Graph | Definition, sizes: Mapping[str, int] | None = None, seed: int = 0) -> CheckResult:
+    """Run a graph with torch at small sizes and compare.
+
+    Args:
+        graph: a graph, or its definition.
+        sizes: some or all sizes; those that are not given are chosen, small and distinct.
+        seed: of the values.
+
+    Raises:
+        SizeError: sizes that break a condition of the graph, or no small sizes were found.
+
+    >>> from symacct.build import graph
+    >>> @graph({"B": "rows", "D": "inputs", "K": "outputs"})
+    ... def product(b):
+    ...     return b.einsum("B D, D K -> B K", b.input("x", "B D"), b.weight("w", "D K"))
+    >>> result = check(product)
+    >>> result.sizes, result.passed
+    ({'B': 2, 'D': 3, 'K': 4}, True)
+    """
+    account = derive(graph, precision="fp32", saves="torch")
+    given = dict(sizes or {})
+    partly = account.bind(given) if given else account
+    known = {name: size for name, size in given.items() if name in account.graph.order}
+    chosen = known | choose_sizes(partly.graph, partly.conditions)
+    chosen = {name: chosen[name] for name in account.graph.order}
+    small = _broken(account, chosen)
+    return _checked(account.bind(chosen) if small else account, chosen, seed, small)
+
+
+def _broken(account: Account, sizes: Mapping[str, int]) -> tuple[str, ...]:
+    """Return why the formulas do not hold at these sizes: conditions, or no formula for any count."""
+    try:
+        when = account["memory.activations"].when
+    except RuleError as error:
+        return (f"a free count ({error.what})",)
+    return tuple(condition.text for condition in when if not condition.holds(sizes))
+
+
+def _checked(account: Account, sizes: Mapping[str, int], seed: int, small: tuple[str, ...]) -> CheckResult:
+    counted = count(account.step, sizes, seed=seed)
+    saved = compare_saved(account, sizes, counted.kept)
+    failed, arrays = _arrays(account, sizes, seed)
+    rows = (
+        *_flops(account, sizes, counted),
+        _activations(account, saved),
+        *arrays,
+        *_static(account, sizes, counted),
+    )
+    differences = [
+        f"saved by {label}: derived {a}, torch keeps {b}" for label, (a, b) in saved.differences.items()
+    ]
+    differences += [one.describe() for one in failed]
+    unvouched = cannot_vouch(account)
+    return CheckResult(account.source.name, sizes, rows, tuple(differences), unvouched, small)
+
+
+def _value(account: Account, name: str, sizes: Mapping[str, int]) -> int:
+    return int(evaluate(account[name].expr, sizes))
+
+
+def _row(what: str, derived: int, counted: int, unit: str, note: str = "") -> Row:
+    return Row(what, derived, counted, unit, EQUAL if derived == counted else DIFFERS, note)
+
+
+def _flops(account: Account, sizes: Mapping[str, int], counted: Counted) -> Iterator[Row]:
+    for phase, found in (("forward", counted.forward), ("backward", counted.backward)):
+        by_op = ", ".join(f"{op} {n}" for op, n in sorted(found.items())) or "no contraction"
+        name = f"flops.{phase}.matmul"
+        yield _row(name, _value(account, name, sizes), sum(found.values()), "FLOP", by_op)
+
+
+def _activations(account: Account, saved: SavedBytes) -> Row:
+    notes = ["fp32, saves torch"]
+    notes += [f"besides, torch keeps {saved.masks} bytes of structural masks"] if saved.masks else []
+    notes += [f"and {saved.copies} bytes of copies in another layout"] if saved.copies > 0 else []
+    pair = (sum(saved.derived.values()), sum(saved.counted.values()))
+    row = _row("memory.activations", *pair, "byte", "; ".join(notes))
+    if saved.differences and unmodelled(account.graph):
+        return Row(row.what, *pair, "byte", NOT_VOUCHED, row.note)
+    return Row(row.what, *pair, "byte", DIFFERS, row.note) if saved.differences else row
+
+
+def _arrays(account: Account, sizes: Mapping[str, int], seed: int) -> tuple[list[Disagreement], list[Row]]:
+    """Compare outputs and gradients in float64, on positive values where others are not finite."""
+    allowed, loosened = tolerance(account.graph, TOLERANCE)
+    note = f"float64, to {allowed:g}" + (f", since the graph casts to {loosened}" if loosened else "")
+    for positive in (False, True):
+        options = {"dtype": "fp64", "seed": seed, "positive": positive}
+        derived = execute(account.step, sizes, **options)  # type: ignore[arg-type]
+        counted = count(account.step, sizes, **options)  # type: ignore[arg-type]
+        totals = {
+            "outputs": len(derived.outputs),
+            "gradients": sum(g is not None for g in derived.gradients.values()),
+        }
+        try:
+            failed = disagreements(derived, counted, allowed)
+        except NotFiniteError as error:
+            if positive:
+                lost = f"{error.what}, so that nothing can be compared"
+                return [], [Row(what, n, 0, "array", NOT_VOUCHED, lost) for what, n in totals.items()]
+            continue
+        break
+    wrong = {what: sum(f"{one.what}s" == what for one in failed) for what in totals}
+    return failed, [_agreeing(what, n, wrong[what], note) for what, n in totals.items()]
+
+
+def _agreeing(what: str, total: int, wrong: int, note: str) -> Row:
+    return Row(what, total, total - wrong, "array", DIFFERS if wrong else EQUAL, note)
+
+
+def _static(account: Account, sizes: Mapping[str, int], counted: Counted) -> Iterator[Row]:
+    """Compare parameters, gradients and optimizer states with torch's own."""
+    graph, trained = account.graph, frozenset(account.step.gradients)
+    every = list(shapes(graph, sizes, frozenset(graph.weights)))
+    real = step_once("sgd", "fp32", every).parameters
+    yield _row("memory.parameters", _value(account, "memory.parameters", sizes), real, "byte", "fp32")
+    weights = {key: g for key, g in counted.gradients.items() if graph.tensors[key[0]].role == "weight"}
+    real = sum(g.nbytes for g in weights.values() if g is not None)
+    yield _row("memory.gradients", _value(account, "memory.gradients", sizes), real, "byte", "fp32")
+    for precision in PRECISIONS if trained else ():
+        for optimizer in OPTIMIZERS:
+            own = derive(graph, precision=precision, optimizer=optimizer)
+            real_states = step_once(
+                optimizer, precision.removesuffix("-pure"), list(shapes(graph, sizes, trained))
+            )
+            note = f"{real_states.counters} bytes of step counters apart" if real_states.counters else ""
+            derived = _value(own, "memory.optimizer", sizes)
+            yield _row(
+                f"memory.optimizer ({optimizer}, {precision})", derived, real_states.states, "byte", note
+            )

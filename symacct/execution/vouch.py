@@ -1,0 +1,62 @@
+"""What a check by torch cannot vouch for, said in full so that silence is no approval."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from symacct.execution.states import OPTIMIZERS
+from symacct.graph import Node, walk
+from symacct.ops.attention import FusedAttention
+from symacct.ops.grouped import GroupedMatmul
+from symacct.ops.optimizer import RULES
+from symacct.tensor import FLOATING_DTYPES, FOLLOWING_DTYPES
+
+if TYPE_CHECKING:
+    from symacct.derive import Account
+    from symacct.graph import Graph
+
+EAGER = {
+    FusedAttention: "torch's math attention keeps the probabilities, which a fused kernel makes again",
+    GroupedMatmul: "torch keeps the rows gathered for each expert and their places, which no tensor here is",
+}
+"""Ops whose saved bytes in eager torch are another implementation's, with the reason."""
+
+ALWAYS = (
+    "FLOPs outside of contractions (.all): torch counts contractions alone",
+    "bytes moved and intensity: torch has no counter of them",
+)
+LOOSE = {"fp32": 1e-4, "bf16": 5e-2, "fp16": 5e-3}
+"""How far gradients may differ where a graph casts to this dtype."""
+
+
+def unmodelled(graph: Graph) -> dict[str, str]:
+    """Return the nodes whose saved bytes eager torch makes up otherwise, with the reason."""
+    found: dict[str, str] = {}
+    for node, _ in walk(graph.nodes):
+        if isinstance(node, Node):
+            why = EAGER.get(type(node.op))
+            found |= {node.label: why} if why else {}
+    return found
+
+
+def tolerance(graph: Graph, usual: float) -> tuple[float, str]:
+    """Return how far gradients may differ, and the dtype that it is loosened for, if any."""
+    casts = {t.dtype for t in graph.tensors.values() if t.dtype in FLOATING_DTYPES} - {
+        *FOLLOWING_DTYPES,
+        "fp64",
+    }
+    worst = max(casts, key=lambda dtype: LOOSE[dtype], default="")
+    return (LOOSE[worst], worst) if worst else (usual, "")
+
+
+def cannot_vouch(account: Account) -> tuple[str, ...]:
+    """Return what this check says nothing about."""
+    found = [*ALWAYS]
+    found += [f"saved bytes around {label}: {why}" for label, why in unmodelled(account.graph).items()]
+    found += [f"{label}: no output depends on it, so that it is left out" for label in account.dead]
+    absent = sorted(set(RULES) - set(OPTIMIZERS))
+    if account.step.gradients:
+        found.append(f"states of {', '.join(absent)}: torch has no such optimizer")
+    else:
+        found.append("the backward pass: nothing trains")
+    return tuple(found)
