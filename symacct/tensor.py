@@ -48,6 +48,8 @@ class Mask:
         if self.window is None:
             return normal(rows * past + rows * (rows + 1) / 2)
         width = Min(self.window, cols)
+        if rows == 1:
+            return width
         growing = Max(Integer(0), Min(rows, width - past))
         return normal(growing * past + growing * (growing + 1) / 2 + (rows - growing) * width)
 

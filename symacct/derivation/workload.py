@@ -133,7 +133,8 @@ def _without_training(graph: Graph) -> Graph:
     read = {name for node, _ in walk(nodes) if isinstance(node, Node) for name in node.ins}
     read |= {str(c.init) for node, _ in walk(nodes) if isinstance(node, Repeat) for c in node.carry}
     inputs = tuple(name for name in graph.inputs if name in read or name in outputs)
-    unread = set(graph.inputs) - set(inputs)
+    before, after = (_made(part) for part in (graph.nodes, nodes))
+    unread = (set(graph.inputs) - set(inputs)) | (before - after)
     return replace(
         graph,
         nodes=nodes,
@@ -141,6 +142,10 @@ def _without_training(graph: Graph) -> Graph:
         inputs=inputs,
         tensors=MappingProxyType({n: t for n, t in graph.tensors.items() if n not in unread}),
     )
+
+
+def _made(nodes: tuple[Step_, ...]) -> set[str]:
+    return {name for node, _ in walk(nodes) if isinstance(node, Node) for name in node.outs}
 
 
 def _dropped(nodes: tuple[Step_, ...], gone: set[str], names: dict[str, str]) -> tuple[Step_, ...]:
