@@ -87,15 +87,8 @@ def einsum_words(equation: str, tensors: Sequence[Tensor]) -> tuple[Groups, tupl
     if _compact(terms, right, tensors):
         terms, right = [_spaced(term) for term in terms], _spaced(right)
     operands = [_plain(words(term, equation), equation) for term in terms]
-    for operand, term in zip(operands, terms, strict=True):
-        repeated = [w for w in operand if operand.count(w) > 1]
-        if repeated:
-            raise GraphError(
-                f"axis {repeated[0]} appears twice in one operand of {equation!r}",
-                expected="each axis once in a tensor (diagonals and traces are not supported)",
-                got=term.strip(),
-                fix="give the second axis a name of its own",
-            )
+    for operand, tensor in zip(operands, tensors, strict=True):
+        _check_once(equation, operand, tensor)
     filled = [fill(operand, tensor.axes, equation) for operand, tensor in zip(operands, tensors, strict=True)]
     out = _plain(words(right, equation), equation)
     if ELLIPSIS in out:
@@ -110,6 +103,29 @@ def einsum_words(equation: str, tensors: Sequence[Tensor]) -> tuple[Groups, tupl
         out = (*out[:at], *spread, *out[at + 1 :])
     _check_out(equation, filled, out)
     return tuple(filled), out
+
+
+def _check_once(equation: str, operand: tuple[str, ...], tensor: Tensor) -> None:
+    """Refuse a word that stands twice in one operand, and say of each where, and with which sizes."""
+    repeated = [w for w in dict.fromkeys(operand) if operand.count(w) > 1 and w != ELLIPSIS]
+    if not repeated:
+        return
+    full = fill(operand, tensor.axes, equation)
+    places = "; ".join(_places(word, full, tensor) for word in repeated)
+    raise GraphError(
+        f"axis {repeated[0]} appears twice in one operand of {equation!r}",
+        expected="each axis once in a tensor (diagonals and traces are not supported)",
+        got=f"{' '.join(operand)} for {tensor.describe()}: {places}",
+        fix="give the second axis a name of its own",
+    )
+
+
+def _places(word: str, operand: tuple[str, ...], tensor: Tensor) -> str:
+    found = [at for at, other in enumerate(operand) if other == word]
+    text = f"{word} is axis {' and '.join(str(at + 1) for at in found)}"
+    if len(operand) != len(tensor.axes):
+        return text
+    return f"{text}, of sizes {' and '.join(str(tensor.dims[at]) for at in found)}"
 
 
 def _check_out(equation: str, operands: list[tuple[str, ...]], out: tuple[str, ...]) -> None:

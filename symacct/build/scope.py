@@ -98,6 +98,7 @@ class Scope(ABC):
     def size(self, dim: Dim) -> Expr:
         """Return a size: an integer, an expression, or a formula over the declared sizes.
 
+        >>> from symacct.build import Builder
         >>> Builder("g", "H K").size("H*K")
         H*K
         """
@@ -150,7 +151,9 @@ class Scope(ABC):
         try:
             expr = self.size(dim)
         except SymacctError as error:
-            raise error.at(f"graph {self.name}, {where}") from None
+            if error.where in (None, f"graph {self.name}"):
+                error.where = f"graph {self.name}, {where}"
+            raise
         if expr.is_number and (not expr.is_integer or expr < 1):
             raise SizeError(
                 f"a size must be an integer of at least 1, got {expr}",
