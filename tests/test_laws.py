@@ -7,6 +7,7 @@ from types import MappingProxyType
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from random_graphs import random_graph
+from unrolling import unrolled
 
 from symacct.convention import BYTES, convention
 from symacct.derivation.differentiate import differentiate
@@ -147,66 +148,3 @@ def raw(graph: Graph):
         work[row.phase] += price(convention(), row, matmul=False)
     kept = saved(step, "backward")[0]
     return work, sum(s.elements for s in kept), sum(p.elements for p in parameters(graph, graph))
-
-
-def unrolled(graph: Graph) -> Graph:
-    """Return the graph with each repeat replaced by copies of its body, one for each iteration."""
-    tensors, nodes = {}, []
-    trainable = set(graph.trainable)
-
-    def copied(t, name, index):
-        from symacct.graph import bind_tensor
-
-        return replace(bind_tensor(t, index), name=name, path=())
-
-    def expand(body, names, index, at):
-        for n in body:
-            if isinstance(n, Node):
-                outs = tuple(f"{o}{at}" for o in n.outs)
-                for old, new in zip(n.outs, outs, strict=True):
-                    tensors[new] = copied(graph.tensors[old], new, index)
-                    names[old] = new
-                op = n.op.substitute(index)
-                nodes.append(
-                    Node(op, tuple(source(i, names, index, at) for i in n.ins), outs, f"{n.label}{at}")
-                )
-                continue
-            from symacct.algebra.evaluate import substitute
-
-            lo, hi = int(substitute(n.lo, index)), int(substitute(n.hi, index))
-            carried = [source(c.init, names, index, at) for c in n.carry]
-            for i in range(lo, hi):
-                inner = {**names, **{c.enter: v for c, v in zip(n.carry, carried, strict=True)}}
-                inner = {k: v for k, v in inner.items() if n.name not in graph.tensors[k].path or k in inner}
-                for k in [k for k, t in graph.tensors.items() if t.role == "weight" and n.name in t.path]:
-                    inner.pop(k, None)
-                expand(n.body, inner, {**index, n.index.name: i}, f"{at}#{i}")
-                carried = [inner[c.leave] for c in n.carry]
-            for c, v in zip(n.carry, carried, strict=True):
-                names[c.result] = v
-
-    def source(name, names, index, at):
-        if name in names:
-            return names[name]
-        t = graph.tensors[name]
-        new = name if not t.path else f"{name}{'#'.join(at.split('#')[: len(t.path) + 1])}"
-        if new not in tensors:
-            tensors[new] = copied(t, new, index)
-            if name in graph.trainable:
-                trainable.add(new)
-        return new
-
-    for name in graph.inputs:
-        tensors[name] = graph.tensors[name]
-    names: dict = {}
-    expand(graph.nodes, names, {}, "")
-    for name, t in graph.tensors.items():
-        if t.role == "weight" and not t.path and name not in tensors:
-            tensors[name] = t
-    return replace(
-        graph,
-        tensors=MappingProxyType(tensors),
-        nodes=tuple(nodes),
-        outputs=tuple(names.get(o, o) for o in graph.outputs),
-        trainable=frozenset(name for name in trainable if name in tensors),
-    )
