@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import replace
 from types import MappingProxyType
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 from random_graphs import random_graph
 from unrolling import unrolled
@@ -15,6 +15,7 @@ from symacct.derivation.saved import saved
 from symacct.derivation.static import parameters
 from symacct.derivation.work import backward_work, forward_work
 from symacct.derive import derive
+from symacct.errors import RuleError
 from symacct.graph import Carry, Graph, Node, Repeat
 from symacct.terms import price
 
@@ -136,7 +137,11 @@ def test_repeats_unrolled_cost_the_same(seed):
     drawn = random_graph(seed)
     graph = drawn.graph.bind(drawn.sizes)
     assume(any(isinstance(n, Repeat) for n in graph.nodes))
-    assert raw(graph) == raw(unrolled(graph))
+    try:
+        repeated = raw(graph)
+    except RuleError:  # it is said that no one formula holds for all iterations around
+        reject()
+    assert repeated == raw(unrolled(graph))
 
 
 def raw(graph: Graph):

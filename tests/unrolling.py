@@ -13,7 +13,7 @@ def unrolled(graph: Graph) -> Graph:
 
 
 class Unrolling:
-    """Copies made so far. ``names`` map a tensor to its copy in the iteration at hand; ``at`` names that one."""
+    """Copies made so far; ``names`` map a tensor to its copy in the iteration ``at`` hand."""
 
     def __init__(self, graph):
         self.graph = graph
