@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sympy import Add, Expr, Mul
 
 from symacct.algebra.symbols import as_expr
-from symacct.algebra.tables import as_number, build, build_monomial, from_number, primitive
+from symacct.algebra.tables import Number, as_number, build, build_monomial, from_number, primitive
 from symacct.algebra.terms import common, read
 
 if TYPE_CHECKING:
@@ -75,18 +75,16 @@ def total(terms: Iterable[Expr | int]) -> Expr:
     >>> total([symbol("B"), 2, symbol("B") * 3, -2])
     4*B
     """
-    table: dict[Expr, int | Fraction] = {}
-    flat = True
+    table: dict[tuple[Expr, ...], Number] = {}
     for term in terms:
         form = normal(as_expr(term))
         for piece in form.args if form.is_Add else (form,):
-            coefficient, monomial = piece.as_coeff_Mul()
-            value = as_number(coefficient)
-            table[monomial] = table[monomial] + value if monomial in table else value
-            flat = flat and _is_monomial(monomial)
-    kept = [Mul(from_number(value), monomial) for monomial, value in table.items() if value]
-    summed = Add(*kept)
-    return summed if flat else normal(summed)
+            factors = piece.args if piece.is_Mul else (piece,)
+            bare = factors[0].is_Rational
+            key = factors[1:] if bare else factors
+            table[key] = table.get(key, 0) + (as_number(factors[0]) if bare else 1)
+    summed = Add(*(Mul(from_number(value), *key) for key, value in table.items() if value))
+    return normal(summed)
 
 
 def is_zero(expr: Expr | int) -> bool:

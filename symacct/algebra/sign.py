@@ -15,7 +15,7 @@ from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr
 from symacct.algebra.tables import Number, Terms, build, polynomial_ring, primitive, shifted, to_ring
 from symacct.algebra.terms import fraction, read
-from symacct.errors import SizeError
+from symacct.errors import RuleError, SizeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -161,7 +161,7 @@ def _mixed_points(form: Expr, starts: Mapping[str, int]) -> Points | None:
     for point in islice(_points(starts), MOST_POINTS):
         try:
             value = evaluate(form, point)
-        except SizeError:
+        except (SizeError, RuleError):
             continue
         if value != 0:
             found.setdefault(bool(value > 0), (tuple(point.items()), value))

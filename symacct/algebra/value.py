@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 LONGEST_SUM = 10**6
 MOST_BITS = 1 << 20
+SMALL = 10**100
 
 Value: TypeAlias = int | Fraction | Expr
 
@@ -71,6 +72,8 @@ def _value_of_atom(expr: Expr, sizes: Mapping[str, Value]) -> Value:
 
 
 def _power(base: Value, exponent: Value) -> Value:
+    if isinstance(base, int) and isinstance(exponent, int) and 0 < exponent <= 64 and abs(base) < SMALL:
+        return base**exponent
     if base == 0 and exponent < 0:
         what = "a formula divides by zero at these sizes"
         raise SizeError(what, expected="a divisor that is not 0", got="0")
