@@ -55,7 +55,7 @@ def list_models() -> tuple[ModelEntry, ...]:
     from symacct.readers.families import FAMILIES
 
     entries = []
-    for path in sorted(shipped("models").glob("*.json")):
+    for path in sorted(shipped("models").glob("*.json"), key=lambda file: file.stem):
         facts = json.loads(path.read_text(encoding="utf-8"))
         family = FAMILIES[facts["config"]["model_type"]].title
         entries.append(ModelEntry(path.stem, facts["about"], family, facts["source"], facts["date"], path))
