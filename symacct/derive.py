@@ -15,8 +15,9 @@ from symacct.build import Definition
 from symacct.convention import Convention
 from symacct.convention import convention as named_convention
 from symacct.derivation.differentiate import Step, differentiate
+from symacct.derivation.ranges import over
 from symacct.derivation.saved import Saved, saved
-from symacct.derivation.static import Parameter, parameters
+from symacct.derivation.static import Parameter, parameters, trained
 from symacct.derivation.traffic import Traffic, Traffics
 from symacct.derivation.work import Row, backward_work, forward_work, optimizer_work
 from symacct.derivation.workload import living, prepared
@@ -220,7 +221,11 @@ class Account:
             return tuple(terms.data(self.graph, self.saved, self.policy))
         if item == "kv_cache":
             return tuple(terms.cache(self.graph, self.policy))
-        return tuple(terms.held(self.parameters, self.step.gradients, self.policy, item))
+        reached = {
+            name: total(over(self.graph.tensors[name].numel, path) for path in paths)
+            for name, paths in trained(self.step).items()
+        }
+        return tuple(terms.held(self.parameters, reached, self.policy, item))
 
     # ---- evaluation ----
 

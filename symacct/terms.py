@@ -13,7 +13,7 @@ from symacct.ops.optimizer import RULES
 from symacct.units import ONE, Unit
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from fractions import Fraction
 
     from sympy import Expr
@@ -180,9 +180,9 @@ def _dims(p: Parameter) -> str:
 
 
 def held(
-    parameters: Iterable[Parameter], reached: Collection[str], policy: Policy, item: str
+    parameters: Iterable[Parameter], reached: Mapping[str, Expr], policy: Policy, item: str
 ) -> Iterator[Term]:
-    """Yield the terms of a category of static memory; only reached weights have gradients and states."""
+    """Yield the terms of a category of static memory; ``reached`` are the elements that have a gradient."""
     master = policy.precision.master
     if item == "master" and master is None:
         return
@@ -193,7 +193,8 @@ def held(
             continue
         each = policy.nbytes(str(master) if item == "master" else t.dtype, role)
         times = len(RULES[policy.optimizer].states) if item == "optimizer" and policy.optimizer else 1
-        expr = product((as_expr(each), times, p.elements))
+        elements = p.elements if item == "parameters" else reached[t.name]
+        expr = product((as_expr(each), times, elements))
         yield Term(t.name, item, t.path, _dims(p), expr, UNITS["memory"])
 
 

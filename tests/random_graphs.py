@@ -12,13 +12,13 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from symacct.build import Builder, Var
-from symacct.derivation.differentiate import differentiate
+from symacct.derive import derive
 from symacct.errors import RuleError
+from symacct.graph import Repeat, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from symacct.derivation.differentiate import Step
     from symacct.graph import Graph
 
 SIZES = {"B": 2, "S": 3, "D": 4, "E": 5, "F": 6}
@@ -30,11 +30,10 @@ MOST_ELEMENTS = 600
 
 @dataclass(frozen=True)
 class RandomGraph:
-    """A graph, its backward pass, and the sizes to run it at."""
+    """A graph, and the sizes to run it at."""
 
     seed: int
     graph: Graph
-    step: Step
     sizes: dict[str, int]
 
 
@@ -394,7 +393,7 @@ def random_graph(seed: int, steps: int | None = None) -> RandomGraph:
 def attempted(seed: int, attempt: int, steps: int | None) -> RandomGraph | None:
     """Draw one graph."""
     dice = Random(f"{seed}/{attempt}")
-    sizes = {**SIZES, "L": dice.randint(2, 5), "M": dice.randint(1, 3)}
+    sizes = {**SIZES, "L": dice.randint(2, 5), "M": dice.choice((0, 1, 1, 2, 2, 3))}
     b = Builder(f"random_{seed}", dict.fromkeys(sizes, ""))
     ids = b.input("ids", "B S", dtype="index")
     s = Sketch(b, dice, [], [], ids, sizes)
@@ -407,8 +406,9 @@ def attempted(seed: int, attempt: int, steps: int | None) -> RandomGraph | None:
         outputs[0] = b.reduce(f"{' '.join(outputs[0].axes)} ->", outputs[0], s.dice.choice(("sum", "mean")))
     graph = b.build(*outputs)
     try:
-        step = differentiate(graph)
+        trains = bool(derive(graph).step.gradients)
     except RuleError:
         return None
-    fits = all(condition.holds(sizes) for condition in (*graph.conditions, *step.conditions))
-    return RandomGraph(seed, graph, step, sizes) if step.gradients and fits else None
+    counts = {free.name for node, _ in walk(graph.nodes) if isinstance(node, Repeat) for free in node.hi.free_symbols}
+    sizes["M"] = sizes["M"] if "M" in counts else 1
+    return RandomGraph(seed, graph, sizes) if trains else None

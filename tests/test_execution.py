@@ -116,3 +116,19 @@ def test_a_result_that_depends_on_the_parity_of_the_count_is_refused() -> None:
     with pytest.raises(RuleError, match="trade places"):
         derive(graph, precision="fp32")["memory.activations"]
     assert derive(graph, precision="fp32").value("memory.activations", {"B": 2, "D": 3, "L": 3}) == 24
+
+
+def test_a_weight_has_a_gradient_only_in_iterations_that_a_cotangent_reaches() -> None:
+    """The second carry of the last iteration is not used, so that its weight there gets no gradient."""
+    b = Builder("last", "B D L")
+
+    def body(p: Var, q: Var) -> tuple[Var, Var]:
+        return b.add(b.tanh(p), q), b.einsum("B D, D E -> B E", q, b.weight("w", "D E", E="D"))
+
+    graph = b.build(b.repeat("L", body, (b.input("x", "B D"), b.input("y", "B D")))[0])
+    account = derive(graph, precision="fp32", optimizer="momentum")
+    sizes = {"B": 2, "D": 3, "L": 4}
+    counted = [g for g in count(account.step, sizes).gradients.values() if g is not None]
+    assert account.value("memory.gradients", sizes) == sum(g.nbytes for g in counted) == 3 * 36
+    assert account.value("memory.optimizer", sizes) == 3 * 36
+    assert account.value("flops.optimizer", sizes) == 3 * 9 * 4

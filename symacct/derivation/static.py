@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from symacct.algebra.normal import total
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from sympy import Expr
 
+    from symacct.derivation.differentiate import Step
     from symacct.tensor import Tensor
 
 
@@ -56,6 +57,26 @@ def parameters(graph: Graph, living: Graph) -> tuple[Parameter, ...]:
         used = total(uses.get(name, []))
         found.append(Parameter(tensor, elements, touched, used, name in tables, name in graph.trainable))
     return tuple(found)
+
+
+def trained(step: Step) -> dict[str, tuple[tuple[Repeat, ...], ...]]:
+    """Return, for each weight that a gradient reaches, the repeats around it with the iterations it reaches.
+
+    A weight inside a repeat has no gradient, and no state, in iterations that no cotangent comes to. There is
+    one path for each range of iterations that was differentiated apart.
+    """
+    forward = {r.name: r for r, _ in walk(step.graph.nodes) if isinstance(r, Repeat)}
+    backward = {r.name: r for r, _ in walk(step.backward) if isinstance(r, Repeat)}
+
+    def narrowed(name: str) -> Repeat:
+        r = backward[name]
+        return replace(forward[str(r.of)], lo=r.lo, hi=r.hi)
+
+    weights = [name for name in step.gradients if step.graph.tensors[name].role == "weight"]
+    return {
+        name: tuple(tuple(narrowed(r) for r in step.tensor(g).path) for g in step.gradients[name])
+        for name in weights
+    }
 
 
 def _readers(graph: Graph) -> tuple[set[str], Mapping[str, Expr], Mapping[str, list[Expr]]]:

@@ -61,7 +61,7 @@ class Storage:
         were followed on the way here, with the first iteration each was asked for.
 
         Raises:
-            RuleError: carries trade places, and which one a result is depends on how many iterations there are.
+            RuleError: carries trade places, and which one a result is depends on the count.
         """
         root = self.view(name)
         box = box[: len(self.graph.tensors[root].path)]
@@ -77,7 +77,7 @@ class Storage:
             yield root, box
 
     def _entered(self, root: str, box: Box, seen: Seen) -> Iterator[tuple[str, Box]]:
-        """Follow what enters a body: the init in the first iteration, what the last one left in the others."""
+        """Follow what enters a body: the init at first, then what the iteration before has left."""
         repeat, carry = self._enters[root]
         *outer, (lo, hi) = box
         around = dict(zip(self.indices(self.graph.tensors[root].path), box, strict=True))

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from symacct.algebra.normal import normal, product, same, total
 from symacct.derivation.ranges import over, over_box, union
+from symacct.derivation.static import trained
 from symacct.graph import Node, Repeat, walk
 from symacct.ops.join import Slice
 from symacct.ops.optimizer import RULES
@@ -317,18 +318,14 @@ class Traffics:
         """
         if self.optimizer is None:
             return
-        repeats = {r.name: r for r, _ in walk(self.step.graph.nodes) if isinstance(r, Repeat)}
         states = len(RULES[self.optimizer].states)
         moves = [("weight", True, 1), ("state", False, states), ("state", True, states)]
         if not once:
             moves += [("weight", False, 1), ("weight gradient", False, 1)]
-        for name in self.step.gradients:
+        for name, paths in trained(self.step).items():
             t = self.tensors[name]
-            if t.role == "weight":
-                elements = over(t.numel, tuple(repeats[r] for r in t.path))
-                for role, written, times in moves:
-                    if times:
-                        whole = product((elements, times))
-                        yield Traffic(
-                            f"{name}/update", t.path, "optimizer", written, name, t.dtype, role, whole
-                        )
+            elements = total(over(t.numel, path) for path in paths)
+            for role, written, times in moves:
+                if times:
+                    whole = product((elements, times))
+                    yield Traffic(f"{name}/update", t.path, "optimizer", written, name, t.dtype, role, whole)

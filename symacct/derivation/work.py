@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from symacct.algebra.normal import normal, product
 from symacct.algebra.symbols import as_expr
 from symacct.derivation.ranges import over
+from symacct.derivation.static import trained
 from symacct.derivation.storage import Storage
 from symacct.graph import Node, Repeat, Step_, walk
 from symacct.ops.attention import FusedAttention
@@ -118,14 +119,13 @@ def optimizer_work(step: Step, optimizer: str | None) -> tuple[Row, ...]:
     if optimizer is None:
         return ()
     op = Update(optimizer)
-    repeats = {r.name: r for r, _ in walk(step.graph.nodes) if isinstance(r, Repeat)}
     rows: list[Row] = []
-    for name in step.gradients:
+    for name, paths in trained(step).items():
         tensor = step.graph.tensors[name]
-        if tensor.role == "weight":
-            ins = (tensor,) * (2 + len(RULES[optimizer].states))
-            node = Node(op, (name,), (name,), f"{name}/update", name)
-            at = _Counted(node, tuple(repeats[r] for r in tensor.path), ins, (tensor,))
+        ins = (tensor,) * (2 + len(RULES[optimizer].states))
+        node = Node(op, (name,), (name,), f"{name}/update", name)
+        for path in paths:
+            at = _Counted(node, path, ins, (tensor,))
             rows += at.rows("optimizer", (op.counts(ins, ()),) * 3, frozenset())
     return tuple(rows)
 

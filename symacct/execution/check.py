@@ -96,11 +96,12 @@ def check(graph: Graph | Definition, sizes: Mapping[str, int] | None = None, see
 
 def _broken(account: Account, sizes: Mapping[str, int]) -> tuple[str, ...]:
     """Return why the formulas do not hold at these sizes: conditions, or no formula for any count."""
+    empty = tuple(f"{name} >= 1" for name, size in sizes.items() if size == 0)
     try:
         when = account["memory.activations"].when
     except RuleError as error:
         return (f"a free count ({error.what})",)
-    return tuple(condition.text for condition in when if not condition.holds(sizes))
+    return empty + tuple(condition.text for condition in when if not condition.holds(sizes))
 
 
 def _checked(account: Account, sizes: Mapping[str, int], seed: int, small: tuple[str, ...]) -> CheckResult:
