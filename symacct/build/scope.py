@@ -7,6 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sympy import fraction, together
+
+from symacct.algebra.condition import Condition
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr, check_name, symbol
 from symacct.errors import GraphError, SizeError, SymacctError, unknown
@@ -19,7 +22,6 @@ if TYPE_CHECKING:
 
     from sympy import Expr
 
-    from symacct.algebra.condition import Condition
     from symacct.op import Op
 
 
@@ -161,7 +163,17 @@ class Scope(ABC):
                 expected="an integer >= 1",
                 got=str(expr),
             )
+        self._require_whole(expr)
         return expr
+
+    def _require_whole(self, expr: Expr) -> None:
+        """Record that a size written as a quotient is an integer: ``D/H`` wants ``H divides D``."""
+        over, by = fraction(together(expr))
+        condition = Condition("divides", by, over)
+        if by == 1 or condition.is_certain() or condition in self.conditions:
+            return
+        if {str(index) for index in self.indices.values()}.isdisjoint(condition.names):
+            self.require(condition)
 
     def require(self, condition: Condition) -> None:
         """Record a condition under which the graph exists; refuse one that cannot hold."""
