@@ -166,6 +166,45 @@ def test_show_source_is_of_shipped_graphs(run):
     assert err.startswith("unknown shipped graph 'gpt2'\n")
 
 
+# ---- check ----
+
+
+def test_check_sets_counted_beside_derived(run):
+    pytest.importorskip("torch")
+    status, out, err = run("check", "deep_linear", "--at", "L=3")
+    assert (status, err) == (0, "")
+    assert out.startswith("graph deep_linear with torch at B = 2, D = ")
+    assert "flops.backward.matmul" in out
+    assert out.endswith("nothing differs\n")
+    made = json.loads(run("check", "relu", "--format", "json")[1])["result"]
+    assert made["passed"]
+    assert made["rows"][0]["verdict"] == "equal"
+
+
+def test_a_check_that_fails_has_status_1(run, monkeypatch):
+    pytest.importorskip("torch")
+    from symacct.execution import check as module
+
+    rows = (
+        module.Row("flops.forward.matmul", 2, 3, "FLOP", "differs"),
+        module.Row("x", 1, 0, "byte", "not vouched"),
+    )
+    found = module.CheckResult("relu", {"B": 2}, rows, ("saved by a: 2, 3",), ("b",), ("L >= 2",))
+    monkeypatch.setattr(module, "check", lambda *_: found)
+    status, out, _ = run("check", "relu")
+    assert status == 1
+    assert "small: these sizes break L >= 2; the exact case is derived apart" in out
+    assert out.endswith("\n1 of 2 differ; 1 cannot be compared\n")
+
+
+def test_check_without_torch_says_how_to_install_it(run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    status, out, err = run("check", "relu")
+    assert (status, out) == (2, "")
+    assert err.startswith("executing a graph needs torch, which is not installed\n")
+    assert err.endswith("fix       pip install 'symacct[torch]'\n")
+
+
 # ---- lists ----
 
 

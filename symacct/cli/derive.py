@@ -19,6 +19,7 @@ FORMATS = ("text", "markdown", "latex", "json", "csv")
 def add(parser: ArgumentParser) -> None:
     """Add the arguments."""
     options.add_graph(parser)
+    options.add_symbolic(parser)
     parser.add_argument(
         "--explain",
         action="append",

@@ -27,7 +27,6 @@ def add_graph(parser: ArgumentParser) -> None:
         help="a shipped graph or model (see symacct list graphs, list models), my.py:name (the file is run), "
         "a graph as JSON, or a config.json",
     )
-    parser.add_argument("--symbolic", action="store_true", help="keep the sizes of a model symbolic")
     parser.add_argument(
         "--assume",
         action="append",
@@ -35,6 +34,11 @@ def add_graph(parser: ArgumentParser) -> None:
         metavar="'F = 4*D'",
         help="put a formula in the place of a size, before anything is derived (may be repeated)",
     )
+
+
+def add_symbolic(parser: ArgumentParser) -> None:
+    """Add the choice between a model's own sizes and symbols."""
+    parser.add_argument("--symbolic", action="store_true", help="keep the sizes of a model symbolic")
 
 
 def add_at(parser: ArgumentParser) -> None:

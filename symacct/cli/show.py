@@ -17,6 +17,7 @@ FORMATS = ("text", "json")
 def add(parser: ArgumentParser) -> None:
     """Add the arguments."""
     options.add_graph(parser)
+    options.add_symbolic(parser)
     parser.add_argument("--source", action="store_true", help="print the Python source of a shipped graph")
     options.add_policy(parser)
     options.add_format(parser, FORMATS)

@@ -1,0 +1,101 @@
+"""``symacct check GRAPH``: run it with torch at small sizes; counted beside derived."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from symacct.cli import options, output
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from symacct.execution.check import CheckResult
+    from symacct.report.table import Table
+
+FORMATS = ("text", "markdown", "json")
+FAILED = 1
+
+
+def add(parser: ArgumentParser) -> None:
+    """Add the arguments; a model is checked at small sizes too, so that its own are not put in."""
+    options.add_graph(parser)
+    options.add_at(parser)
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the values drawn; default: 0")
+    options.add_format(parser, FORMATS)
+    parser.set_defaults(symbolic=True)
+    parser.epilog = "Sizes that --at leaves out are chosen, small and distinct; a model's own sizes too."
+
+
+def run(args: Namespace) -> int:
+    """Check, and write what was found; the status is 1 where anything differs."""
+    from symacct.execution.framework import load_torch
+
+    load_torch()
+    from symacct.derive import derive
+    from symacct.execution.check import check
+
+    graph = options.read_graph(args)
+    result = check(graph, options.read_at(args, derive(graph).graph), args.seed)
+    if args.format == "json":
+        given = {"target": args.graph, "assume": args.assume, "seed": args.seed}
+        output.write(output.envelope("check", given, _record(result)))
+    else:
+        output.write(_shown(args.format, result))
+    return 0 if result.passed else FAILED
+
+
+def _record(result: CheckResult) -> dict[str, Any]:
+    return {
+        "graph": result.name,
+        "sizes": {name: str(size) for name, size in result.sizes.items()},
+        "small_case": list(result.small),
+        "passed": result.passed,
+        "rows": [
+            {
+                "what": row.what,
+                "derived": str(row.derived),
+                "counted": str(row.counted),
+                "unit": row.unit,
+                "verdict": row.verdict,
+                "note": row.note,
+            }
+            for row in result.rows
+        ],
+        "differences": list(result.differences),
+        "unvouched": list(result.unvouched),
+    }
+
+
+def _shown(form: str, result: CheckResult) -> str:
+    from symacct.report.table import as_markdown, as_text, wrap
+
+    width = output.width()
+    lines = [
+        f"graph {result.name} with torch at {', '.join(f'{n} = {size}' for n, size in result.sizes.items())}"
+    ]
+    lines += [
+        f"small: these sizes break {condition}; the exact case is derived apart" for condition in result.small
+    ]
+    table = _table(result)
+    lines += ["", as_markdown(table) if form == "markdown" else as_text(table, width), ""]
+    for title, found in (("differences", result.differences), ("not vouched for", result.unvouched)):
+        lines += [title, *(piece for one in found for piece in wrap(f"  {one}", width)), ""] if found else []
+    return "\n".join([*lines, _verdict(result)])
+
+
+def _verdict(result: CheckResult) -> str:
+    verdicts = [row.verdict for row in result.rows]
+    differing, unsure = verdicts.count("differs"), verdicts.count("not vouched")
+    said = f"{differing} of {len(verdicts)} differ" if differing else "nothing differs"
+    return f"{said}; {unsure} cannot be compared" if unsure else said
+
+
+def _table(result: CheckResult) -> Table:
+    from symacct.report.table import Column, Table
+
+    titles = (Column("what"), Column("derived", right=True), Column("counted", right=True))
+    rows = tuple(
+        (row.what, f"{row.derived:,}", f"{row.counted:,}", row.unit, row.verdict, row.note)
+        for row in result.rows
+    )
+    return Table((*titles, Column("unit"), Column("verdict"), Column("note")), rows)
