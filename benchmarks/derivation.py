@@ -1,0 +1,90 @@
+"""How long a derivation takes, beside torch's counter on the same model. Run: python benchmarks/derivation.py.
+
+Times are the median of several runs in one process, after import; ratios are measured side by side.
+"""
+
+from __future__ import annotations
+
+from statistics import median
+from time import perf_counter
+
+import symacct
+from symacct.build import Builder
+from symacct.readers.files import list_graphs
+
+RUNS = 5
+QUANTITIES = ("params", "flops.model", "flops.model.all", "bytes.step", "memory.activations", "memory.static")
+
+
+def timed(function, runs=RUNS):
+    """Return the first time and the median of the others, in seconds."""
+    times = []
+    for _ in range(runs):
+        start = perf_counter()
+        function()
+        times.append(perf_counter() - start)
+    return times[0], median(times[1:])
+
+
+def formulas(graph):
+    """Derive the quantities of a report's headline."""
+    account = symacct.derive(graph)
+    for name in QUANTITIES:
+        account[name]
+
+
+def explicit(layers):
+    """Build and derive a chain of distinct linear layers, no repeat in it."""
+    b = Builder("explicit", "B D")
+    x = b.input("x", "B D")
+    for i in range(layers):
+        x = b.einsum("B D, D E -> B E", x, b.weight(f"w{i}", "D E", E="D"))
+    formulas(b.build(x))
+
+
+def torch_counts(length):
+    """Count one forward and backward pass of GPT-2 small with torch's counter, on the meta device."""
+    import torch
+    from torch.utils.flop_counter import FlopCounterMode
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    config = GPT2Config(attn_implementation="eager", use_cache=False)
+    with torch.device("meta"):
+        model = GPT2LMHeadModel(config)
+        ids = torch.zeros(1, length, dtype=torch.long)
+        positions = torch.arange(length).unsqueeze(0)
+        mask = torch.zeros(1, 1, length, length)
+
+    def count():
+        counter = FlopCounterMode(display=False)
+        with counter:
+            logits = model(ids, attention_mask=mask, position_ids=positions).logits
+            logits.sum().backward()
+        return counter.get_total_flops()
+
+    return count
+
+
+def main():
+    """Print the table."""
+    print(f"{'what':<44}{'first':>10}{'median':>10}")
+    for row in list_graphs():
+        first, rest = timed(lambda name=row.name: formulas(symacct.load(name)))
+        print(f"{row.name + ', symbolic':<44}{first * 1e3:>8.1f}ms{rest * 1e3:>8.1f}ms")
+    for count in (2, 10**6):
+        graph = symacct.load("llama").bind({"L": count})
+        print(f"{f'llama, L = {count}':<44}{'':>10}{timed(lambda g=graph: formulas(g))[1] * 1e3:>8.1f}ms")
+    first, rest = timed(lambda: explicit(100))
+    print(f"{'100 distinct linear layers':<44}{first * 1e3:>8.1f}ms{rest * 1e3:>8.1f}ms")
+    derived = timed(lambda: formulas(symacct.load("gpt2")))[1]
+    count = torch_counts(1024)
+    counted = timed(count, 3)[1]
+    print(f"{'gpt2, derived for every B and S':<44}{'':>10}{derived * 1e3:>8.1f}ms")
+    print(f"{'gpt2, torch counter at B = 1, S = 1024':<44}{'':>10}{counted * 1e3:>8.1f}ms")
+    print(f"torch's counter takes {counted / derived:.1f} times as long")
+    value = symacct.derive(symacct.load("gpt2")).value("flops.model", {"B": 1, "S": 1024})
+    print(f"derived {value}, counted {count()}")
+
+
+if __name__ == "__main__":
+    main()
