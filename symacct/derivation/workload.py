@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from sympy import Min, Symbol
 
 from symacct.errors import GraphError
-from symacct.graph import Graph, Node, Repeat, Step_, bind_tensor, walk
+from symacct.graph import Carry, Graph, Node, Repeat, Step_, walk
 from symacct.ops.cache import Cached
 from symacct.ops.dropout import Dropout
 from symacct.ops.loss import CrossEntropy
-from symacct.ops.view import Keys
+from symacct.ops.view import Keys, Rearrange
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -55,19 +55,18 @@ def _decoding(graph: Graph) -> Graph:
         )
     windows = _windows(graph, keys)
     tensors = dict(graph.tensors)
-    shorter: dict[str, Mapping[str, Expr]] = {}
+    short: set[str] = set()
 
     def cached(node: Node) -> Node:
         if isinstance(node.op, Keys):
             made = tensors[node.outs[0]]
             name, op = f"{node.label}/cache", Cached(node.op.axis, node.op.name)
             if node.label in windows:
-                kept = Min(node.op.length, windows[node.label])
-                shorter[name] = {node.op.length.name: kept}
-                made = bind_tensor(made, shorter[name])
+                made = _resized(made, node.op.name, Min(node.op.length, windows[node.label]))
+                short.add(name)
             tensors[name] = replace(made, name=name, role="cache")
             node = replace(node, op=op, ins=(name, *node.ins))
-        return _shortened(node, tensors, shorter)
+        return node if short.isdisjoint(node.ins) else _shortened(node, tensors, short)
 
     nodes = tuple(_rewritten(node, cached) for node in graph.nodes)
     one: dict[str, int | Expr] = {}
@@ -91,7 +90,7 @@ def _windows(graph: Graph, keys: Sequence[Node]) -> Mapping[str, Expr]:
     for node in keys:
         assert isinstance(node.op, Keys)
         seen = {_window(graph, reader) for reader in nodes if node.outs[0] in reader.ins}
-        if len(seen) == 1 and None not in seen and isinstance(node.op.length, Symbol):
+        if len(seen) == 1 and None not in seen:
             found[node.label] = seen.pop()
     return found
 
@@ -103,16 +102,23 @@ def _window(graph: Graph, reader: Node) -> Expr | None:
     return next((mask.window for mask in masks if mask is not None), None)
 
 
-def _shortened(node: Node, tensors: dict[str, Tensor], shorter: dict[str, Mapping[str, Expr]]) -> Node:
-    """Return a node with the shorter length of its inputs, and hand it on to what it makes."""
-    sizes = next((shorter[name] for name in node.ins if name in shorter), None)
-    if sizes is None:
-        return node
-    for name in node.outs:
-        bound = bind_tensor(tensors[name], sizes)
-        if bound is not tensors[name]:
-            tensors[name], shorter[name] = bound, sizes
-    return replace(node, op=node.op.substitute(sizes))
+def _resized(tensor: Tensor, axis: str, size: Expr) -> Tensor:
+    dims = tuple(size if a == axis else d for a, d in zip(tensor.axes, tensor.dims, strict=True))
+    return replace(tensor, dims=dims)
+
+
+def _shortened(node: Node, tensors: dict[str, Tensor], short: set[str]) -> Node:
+    """Return a node that reads shorter tensors, and hand the new sizes on to what it makes."""
+    ins = [tensors[name] for name in node.ins]
+    op = node.op
+    if isinstance(op, Rearrange):
+        own = {words[0]: dim for words, dim in zip(op.left, ins[0].dims, strict=True) if len(words) == 1}
+        op = replace(op, dims=tuple((axis, own.get(axis, dim)) for axis, dim in op.dims))
+    for name, made in zip(node.outs, op.infer(*ins), strict=True):
+        if made.dims != tensors[name].dims:
+            tensors[name] = replace(tensors[name], dims=made.dims)
+            short.add(name)
+    return replace(node, op=op)
 
 
 def _rewritten(node: Step_, change: Callable[[Node], Node]) -> Step_:
@@ -153,16 +159,41 @@ def _dropped(nodes: tuple[Step_, ...], gone: set[str], names: dict[str, str]) ->
     for node in nodes:
         if isinstance(node, Repeat):
             body = _dropped(node.body, gone, names)
-            carry = tuple(
-                replace(c, init=names.get(str(c.init), c.init), leave=names.get(str(c.leave), c.leave))
-                for c in node.carry
-            )
-            kept.append(replace(node, body=body, carry=carry))
+            kept.append(replace(node, body=body, carry=_renamed(node.carry, names)))
         elif isinstance(node.op, Dropout):
             names[node.outs[0]] = names.get(node.ins[0], node.ins[0])
         elif node.label not in gone:
             kept.append(replace(node, ins=tuple(names.get(name, name) for name in node.ins)))
     return tuple(kept)
+
+
+def without_empty(graph: Graph) -> Graph:
+    """Return the graph without repeats that run 0 times: their results are what they were given."""
+    if not any(isinstance(node, Repeat) and node.count == 0 for node, _ in walk(graph.nodes)):
+        return graph
+    names: dict[str, str] = {}
+    nodes = _skipped(graph.nodes, names)
+    return replace(graph, nodes=nodes, outputs=tuple(names.get(name, name) for name in graph.outputs))
+
+
+def _skipped(nodes: tuple[Step_, ...], names: dict[str, str]) -> tuple[Step_, ...]:
+    kept: list[Step_] = []
+    for node in nodes:
+        if isinstance(node, Node):
+            kept.append(replace(node, ins=tuple(names.get(name, name) for name in node.ins)))
+        elif node.count == 0:
+            names |= {str(c.result): names.get(str(c.init), str(c.init)) for c in node.carry}
+        else:
+            body = _skipped(node.body, names)
+            kept.append(replace(node, body=body, carry=_renamed(node.carry, names)))
+    return tuple(kept)
+
+
+def _renamed(carries: tuple[Carry, ...], names: dict[str, str]) -> tuple[Carry, ...]:
+    return tuple(
+        replace(c, init=names.get(str(c.init), c.init), leave=names.get(str(c.leave), c.leave))
+        for c in carries
+    )
 
 
 def living(graph: Graph) -> tuple[Graph, tuple[str, ...]]:
