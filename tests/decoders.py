@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from symacct import derive, graph
+from symacct import Builder, derive, graph
 from symacct.algebra.condition import Condition
 from symacct.algebra.normal import same, total
 from symacct.ops.norm import RMSNorm
@@ -44,6 +44,12 @@ def part(account, name, *labels):
 def at(account, name, *labels, **sizes):
     """Return the number of a part of a quantity at sizes."""
     return part(account.bind(sizes), name, *labels)
+
+
+def inputs(**shapes):
+    """Return a builder with one input for each name: ``inputs(x={"B": 2})``."""
+    b = Builder("tensors", "N")
+    return b, *(b.input(name, " ".join(sizes), **sizes) for name, sizes in shapes.items())
 
 
 def core(choices=None, *, window=None, causal=True, fused=False, **derived):
