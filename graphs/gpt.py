@@ -12,11 +12,12 @@ from symacct import graph
         "s": "tokens per sequence",
         "t": "tokens that a query looks at (s when training)",
         "a": "heads",
-        "h": "features",
+        "h": "features; d = h/a of them in a head",
         "L": "layers",
         "V": "vocabulary",
     },
     tokens="b*s",
+    where={"d": "h/a"},
 )
 def gpt(b):
     """Decoder with layer norm first, biases, learned positions, dropout, GELU and a tied head."""

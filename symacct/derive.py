@@ -20,7 +20,7 @@ from symacct.derivation.saved import Saved, saved
 from symacct.derivation.static import Parameter, parameters, trained
 from symacct.derivation.traffic import Traffic, Traffics
 from symacct.derivation.work import Row, backward_work, forward_work, optimizer_work
-from symacct.derivation.workload import living, prepared
+from symacct.derivation.workload import living, prepared, without_empty
 from symacct.errors import RuleError, unknown
 from symacct.graph import Graph, Repeat, walk
 from symacct.policy import Policy
@@ -60,7 +60,7 @@ class Account:
         self.policy = policy
         self.convention = convention
         self._whole = prepared(source, policy.workload)
-        self.graph, self.dead = living(self._whole)
+        self.graph, self.dead = living(without_empty(self._whole))
         self._parts: dict[tuple[str, str, bool], tuple[tuple[Term, ...], Expr]] = {}
 
     @property
@@ -235,7 +235,7 @@ class Account:
             s.name for r, _ in walk(self.source.nodes) if isinstance(r, Repeat) for s in r.count.free_symbols
         )
         free = [name for name in self.source.sizes if name not in self.source.bound]
-        checked = check_sizes(sizes, free, counts)
+        checked = check_sizes(self.source.resolved(sizes), free, counts)
         return Account(self.source.bind(checked), self.policy, self.convention)
 
     def value(self, name: str, sizes: Mapping[str, int] | None = None) -> Expr:

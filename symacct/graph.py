@@ -102,6 +102,8 @@ class Graph:
         conditions: what sizes must satisfy for the graph to exist, such as ``G divides H``.
         tokens: the number of tokens a pass works on, where the graph says.
         doc: one paragraph.
+        bound: the sizes that were replaced, and by what.
+        aliases: names that stand for a quotient or product of sizes (``d`` for ``h/a``); they can be bound.
     """
 
     name: str
@@ -115,6 +117,7 @@ class Graph:
     tokens: Expr | None = None
     doc: str = ""
     bound: Mapping[str, Expr] = field(default_factory=lambda: MappingProxyType({}))
+    aliases: Mapping[str, Expr] = field(default_factory=lambda: MappingProxyType({}))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle through plain dictionaries."""
@@ -137,13 +140,16 @@ class Graph:
     def bind(self, sizes: Mapping[str, int | Expr]) -> Graph:
         """Return the graph with sizes replaced, by name; an unknown name raises.
 
+        An alias among the names is turned into the size that it leaves open.
+
         Raises:
             UnknownNameError: a name that is no size of this graph.
             SizeError: a condition of the graph fails for good.
         """
+        sizes = self.resolved(sizes)
         for name in sizes:
             if name not in self.sizes:
-                raise unknown("size", name, self.sizes, where=f"graph {self.name}")
+                raise unknown("size", name, [*self.sizes, *self.aliases], where=f"graph {self.name}")
         exact = {name: as_expr(size) for name, size in sizes.items()}
         conditions = tuple(c.substitute(exact) for c in self.conditions)
         for before, condition in zip(self.conditions, conditions, strict=True):
@@ -163,6 +169,37 @@ class Graph:
             tokens=None if self.tokens is None else substitute(self.tokens, exact),
             bound=MappingProxyType(known),
         )
+
+    def resolved(self, sizes: Mapping[str, Any]) -> dict[str, Any]:
+        """Return sizes without aliases: each gives the one size of its formula that is not known yet.
+
+        Raises:
+            SizeError: several sizes of the formula are open, the last is no integer, or it disagrees.
+        """
+        known = {name: size for name, size in sizes.items() if name not in self.aliases}
+        for name in (name for name in sizes if name in self.aliases):
+            formula = substitute(substitute(self.aliases[name], self.bound), known)
+            open_ = sorted(s.name for s in formula.free_symbols)
+            where = f"graph {self.name}, {name} = {self.aliases[name]}"
+            if len(open_) > 1:
+                raise SizeError(
+                    f"{name} = {sizes[name]} alone does not say what {' and '.join(open_)} are",
+                    where=where,
+                    expected=f"all but one of {', '.join(open_)}",
+                    got=name,
+                    fix=f"bind {open_[0]} too",
+                )
+            found = _left_open(formula, open_, as_expr(sizes[name]))
+            if not found.is_Integer or found < 1:
+                raise SizeError(
+                    f"{name} = {sizes[name]} does not go with the other sizes",
+                    where=where,
+                    expected=f"an integer {open_[0]}" if open_ else f"{name} = {formula}",
+                    got=f"{open_[0]} = {found}" if open_ else f"{name} = {sizes[name]}",
+                )
+            if open_:
+                known[open_[0]] = int(found)
+        return known
 
     def network(self) -> nx.MultiDiGraph:
         """Return a networkx view: ops and tensors' sources as vertices, one edge per input slot.
@@ -204,8 +241,17 @@ class Graph:
                         view.add_edge(maker[name], node.label, key=slot, tensor=name, slot=slot)
 
 
+def _left_open(formula: Expr, names: list[str], value: Expr) -> Expr:
+    """Return the size that makes a formula the value; 1 or 0 (agrees or not) where none is open."""
+    if not names:
+        return as_expr(1 if normal(formula - value) == 0 else 0)
+    symbol = next(iter(formula.free_symbols))
+    rising = normal(formula / symbol)
+    return normal(value / rising) if not rising.free_symbols else normal(formula * symbol / value)
+
+
 def _restore(values: dict[str, Any]) -> Graph:
-    for name in ("sizes", "tensors", "bound"):
+    for name in ("sizes", "tensors", "bound", "aliases"):
         values[name] = MappingProxyType(values[name])
     return Graph(**values)
 

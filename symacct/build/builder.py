@@ -46,4 +46,5 @@ class Builder(Networks, Repeats):
             merge(self.conditions),
             self.tokens,
             self.doc,
+            aliases=MappingProxyType(dict(self.aliases)),
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from symacct.build.builder import Builder
@@ -24,19 +24,22 @@ class Definition:
     function: Callable[[Builder], Var | tuple[Var, ...]]
     tokens: Dim | None = None
     doc: str = ""
+    where: Mapping[str, Dim] = field(default_factory=dict)
 
     def __call__(self, **sizes: int) -> Graph:
         """Build the graph, with some sizes bound where they are given."""
-        builder = Builder(self.name, self.sizes, tokens=self.tokens, doc=self.doc)
+        builder = Builder(self.name, self.sizes, tokens=self.tokens, doc=self.doc, where=self.where)
         result = self.function(builder)
         graph = builder.build(*(result if isinstance(result, tuple) else (result,)))
         return graph.bind(sizes) if sizes else graph
 
 
 def graph(
-    sizes: Mapping[str, str], *, tokens: Dim | None = None
+    sizes: Mapping[str, str], *, tokens: Dim | None = None, where: Mapping[str, Dim] | None = None
 ) -> Callable[[Callable[[Builder], Var | tuple[Var, ...]]], Definition]:
     """Declare a graph: a decorator that states its sizes and what they mean.
+
+    ``where={"d": "h/a"}`` names a quotient or product of sizes, which can then be bound like a size.
 
     >>> @graph({"B": "rows", "D": "inputs", "K": "outputs"}, tokens="B")
     ... def product(b):
@@ -47,6 +50,7 @@ def graph(
     """
 
     def declare(function: Callable[[Builder], Var | tuple[Var, ...]]) -> Definition:
-        return Definition(function.__name__, dict(sizes), function, tokens, (function.__doc__ or "").strip())
+        doc = (function.__doc__ or "").strip()
+        return Definition(function.__name__, dict(sizes), function, tokens, doc, dict(where or {}))
 
     return declare

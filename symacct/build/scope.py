@@ -76,7 +76,13 @@ class Scope(ABC):
         """Apply a function of the elementwise table."""
 
     def __init__(
-        self, name: str, sizes: Mapping[str, str] | str, *, tokens: Dim | None = None, doc: str = ""
+        self,
+        name: str,
+        sizes: Mapping[str, str] | str,
+        *,
+        tokens: Dim | None = None,
+        doc: str = "",
+        where: Mapping[str, Dim] | None = None,
     ) -> None:
         """Start a graph with its declared sizes: a mapping of names to meanings, or the names alone."""
         if isinstance(sizes, str):
@@ -94,6 +100,7 @@ class Scope(ABC):
         self._prefix = ""
         self.conditions: list[Condition] = []
         self.tokens = None if tokens is None else self.size(tokens)
+        self.aliases = {check_name(alias): self.size(formula) for alias, formula in (where or {}).items()}
 
     # ---- sizes ----
 

@@ -14,7 +14,7 @@ from symacct.derivation.storage import Storage
 from symacct.graph import Node, Repeat, Step_, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from sympy import Expr, Symbol
 
@@ -82,18 +82,30 @@ def _collect(step: Step, storage: Storage, reads: _Reads) -> tuple[list[Saved], 
         if name not in reads.boxes or tensor.role in NEVER_SAVED:
             continue
         boxes, needed = union(reads.boxes[name])
-        conditions += needed
+        indices = storage.indices(tensor.path)
+        conditions += _without_indices(needed, indices, storage.whole(tensor.path))
         for box in dict.fromkeys(reads.boxes[name]):
             guards = reads.guards.get((name, box), [()])
             conditions += next((guard for guard in guards if not guard), guards[0])
-        conditions += (
-            Condition("at_least", hi, lo) for box in boxes for lo, hi in box if not (hi - lo).is_nonnegative
-        )
-        indices = storage.indices(tensor.path)
+        for box in boxes:
+            ranges = (Condition("at_least", hi, lo) for lo, hi in box if not (hi - lo).is_nonnegative)
+            conditions += _without_indices(ranges, indices, box)
         elements = total(over_box(tensor.numel, indices, box) for box in boxes)
         maker = storage.makers[name].label if name in storage.makers else "input"
         found.append(Saved(tensor, boxes, elements, maker, tuple(reads.readers[name])))
     return found, conditions
+
+
+def _without_indices(
+    conditions: Iterable[Condition], indices: Sequence[Symbol], box: Box
+) -> Iterator[Condition]:
+    """Yield the conditions, those that hold an index at both ends of its range."""
+    around = dict(zip(indices, box, strict=True))
+    for condition in conditions:
+        if condition.kind == "at_least" and any(i in around for i in condition.free_symbols):
+            yield from required(normal(condition.left - condition.right), 0, around)
+        else:
+            yield condition
 
 
 def _every_output(step: Step, storage: Storage, reads: _Reads) -> None:

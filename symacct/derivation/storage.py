@@ -54,6 +54,10 @@ class Storage:
         """Return the iteration indices of a path."""
         return tuple(self.repeats[name].index for name in path)
 
+    def whole(self, path: tuple[str, ...]) -> Box:
+        """Return all iterations of a path."""
+        return tuple((self.repeats[name].lo, self.repeats[name].hi) for name in path)
+
     def resolve(self, name: str, box: Box, seen: Seen = ()) -> Iterator[tuple[str, Box]]:
         """Yield the storages behind a tensor on a box of iterations, each with its own box.
 

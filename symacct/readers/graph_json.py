@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "symacct.graph/1"
 LARGEST_GRAPH = 16_000_000
-KEYS = ("schema", "name", "doc", "sizes", "tokens", "bound", "conditions", "inputs", "outputs", "trainable",
+KEYS = ("schema", "name", "doc", "sizes", "tokens", "bound", "aliases", "conditions", "inputs", "outputs", "trainable",
         "tensors", "nodes")  # fmt: skip
 TENSOR_KEYS = ("name", "axes", "dims", "dtype", "role", "path", "mask")
 NODE_KEYS = ("op", "fields", "ins", "outs", "label", "of")
@@ -51,6 +51,7 @@ def to_data(graph: Graph) -> dict[str, Any]:
         "sizes": dict(graph.sizes),
         "tokens": written(graph.tokens),
         "bound": {name: written(size) for name, size in graph.bound.items()},
+        "aliases": {name: written(size) for name, size in graph.aliases.items()},
         "conditions": [[c.kind, written(c.left), written(c.right)] for c in graph.conditions],
         "inputs": list(graph.inputs),
         "outputs": list(graph.outputs),
@@ -92,6 +93,7 @@ def from_data(data: Any, where: str) -> Graph:
         )
     names = Names(frozenset(check_name(size) for size in sizes), indices, where)
     bound = _texts(data["bound"], where, "bound")
+    aliases = _texts(data["aliases"], where, "aliases")
     for name in bound:
         if name not in sizes:
             raise ReadError(
@@ -116,6 +118,9 @@ def from_data(data: Any, where: str) -> Graph:
         None if data["tokens"] is None else names.expr(data["tokens"], "tokens"),
         names.word(data["doc"], "doc"),
         MappingProxyType({name: names.expr(size, f"bound, {name}") for name, size in bound.items()}),
+        MappingProxyType(
+            {check_name(name): names.expr(size, f"aliases, {name}") for name, size in aliases.items()}
+        ),
     )
     return check(graph)
 
