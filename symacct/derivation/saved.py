@@ -102,7 +102,7 @@ def _without_indices(
     """Yield the conditions, those that hold an index at both ends of its range."""
     around = dict(zip(indices, box, strict=True))
     for condition in conditions:
-        if condition.kind == "at_least" and any(i in around for i in condition.free_symbols):
+        if condition.kind == "at_least" and around.keys() & condition.left.free_symbols:
             yield from required(normal(condition.left - condition.right), 0, around)
         else:
             yield condition
