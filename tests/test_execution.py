@@ -132,3 +132,18 @@ def test_a_weight_has_a_gradient_only_in_iterations_that_a_cotangent_reaches() -
     assert account.value("memory.gradients", sizes) == sum(g.nbytes for g in counted) == 3 * 36
     assert account.value("memory.optimizer", sizes) == 3 * 36
     assert account.value("flops.optimizer", sizes) == 3 * 9 * 4
+
+
+def test_conditions_speak_of_sizes_alone() -> None:
+    """A range that depends on the iteration outside of it is required at both ends, not by its index."""
+    b = Builder("triangle", "B D L")
+
+    def outer(i: object, x: Var) -> Var:
+        return b.repeat("i + 1", lambda y: b.tanh(b.einsum("B D, D E -> B E", y, w)), x, name="inner")
+
+    w = b.weight("w", "D E", E="D")
+    graph = b.build(b.repeat("L", outer, b.input("x", "B D", grad=True), index="i"))
+    when = derive(graph, precision="fp32", saves="torch")["memory.activations"].when
+    assert all(set(condition.names) <= {"B", "D", "L"} for condition in when)
+    mine, torchs = counted_bytes(graph, {"B": 2, "D": 3, "L": 3})
+    assert mine == torchs

@@ -126,7 +126,12 @@ def _value(account: Account, name: str, sizes: Mapping[str, int]) -> int:
     return int(evaluate(account[name].expr, sizes))
 
 
-def _row(what: str, derived: int, counted: int, unit: str, note: str = "") -> Row:
+def compared(what: str, derived: int, counted: int, unit: str, note: str = "") -> Row:
+    """Return a row with its verdict: equal, or differs.
+
+    >>> compared("params", 12, 13, "parameter").verdict
+    'differs'
+    """
     return Row(what, derived, counted, unit, EQUAL if derived == counted else DIFFERS, note)
 
 
@@ -134,7 +139,7 @@ def _flops(account: Account, sizes: Mapping[str, int], counted: Counted) -> Iter
     for phase, found in (("forward", counted.forward), ("backward", counted.backward)):
         by_op = ", ".join(f"{op} {n}" for op, n in sorted(found.items())) or "no contraction"
         name = f"flops.{phase}.matmul"
-        yield _row(name, _value(account, name, sizes), sum(found.values()), "FLOP", by_op)
+        yield compared(name, _value(account, name, sizes), sum(found.values()), "FLOP", by_op)
 
 
 def _activations(account: Account, saved: SavedBytes) -> Row:
@@ -142,7 +147,7 @@ def _activations(account: Account, saved: SavedBytes) -> Row:
     notes += [f"besides, torch keeps {saved.masks} bytes of structural masks"] if saved.masks else []
     notes += [f"and {saved.copies} bytes of copies in another layout"] if saved.copies > 0 else []
     pair = (sum(saved.derived.values()), sum(saved.counted.values()))
-    row = _row("memory.activations", *pair, "byte", "; ".join(notes))
+    row = compared("memory.activations", *pair, "byte", "; ".join(notes))
     if saved.differences and unmodelled(account.graph):
         return Row(row.what, *pair, "byte", NOT_VOUCHED, row.note)
     return Row(row.what, *pair, "byte", DIFFERS, row.note) if saved.differences else row
@@ -181,10 +186,10 @@ def _static(account: Account, sizes: Mapping[str, int], counted: Counted) -> Ite
     graph, trained = account.graph, frozenset(account.step.gradients)
     every = list(shapes(graph, sizes, frozenset(graph.weights)))
     real = step_once("sgd", "fp32", every).parameters
-    yield _row("memory.parameters", _value(account, "memory.parameters", sizes), real, "byte", "fp32")
+    yield compared("memory.parameters", _value(account, "memory.parameters", sizes), real, "byte", "fp32")
     weights = {key: g for key, g in counted.gradients.items() if graph.tensors[key[0]].role == "weight"}
     real = sum(g.nbytes for g in weights.values() if g is not None)
-    yield _row("memory.gradients", _value(account, "memory.gradients", sizes), real, "byte", "fp32")
+    yield compared("memory.gradients", _value(account, "memory.gradients", sizes), real, "byte", "fp32")
     for precision in PRECISIONS if trained else ():
         for optimizer in OPTIMIZERS:
             own = derive(graph, precision=precision, optimizer=optimizer)
@@ -193,6 +198,6 @@ def _static(account: Account, sizes: Mapping[str, int], counted: Counted) -> Ite
             )
             note = f"{real_states.counters} bytes of step counters apart" if real_states.counters else ""
             derived = _value(own, "memory.optimizer", sizes)
-            yield _row(
+            yield compared(
                 f"memory.optimizer ({optimizer}, {precision})", derived, real_states.states, "byte", note
             )
