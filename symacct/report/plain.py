@@ -12,12 +12,6 @@ from symacct.report.table import GAP, Column, Table, as_markdown, as_text, wrap
 if TYPE_CHECKING:
     from symacct.report.data import Line, Report, Section
 
-COLUMNS = (
-    Column("term"),
-    Column("formula"),
-    Column("value", right=True),
-    Column("share", right=True, breaks=False),
-)
 LONGEST_REMARK = 24
 
 
@@ -52,7 +46,10 @@ def _table(report: Report, *, math: bool) -> Table:
             rows.append(_cells(line, report, math=math))
             if len(line.remark) > LONGEST_REMARK:
                 rows.append(GAP * (line.level + 2) + line.remark)
-    return Table(COLUMNS, tuple(rows)).trimmed()
+    left = any(line.value is not None and line.value.free_symbols for line in report.lines)
+    value = Column("value", right=not left, breaks=left)
+    columns = (Column("term"), Column("formula"), value, Column("share", right=True, breaks=False))
+    return Table(columns, tuple(rows)).trimmed()
 
 
 def _unit(section: Section) -> str:

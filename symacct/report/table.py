@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 GAP = "  "
 NARROWEST = 12
-BREAKS = (re.compile(r" (?=[-+] )"), re.compile(r" "), re.compile(r"(?<=[*/,;])(?=[^ ])"))
+BREAKS = (re.compile(r" (?=[-+] )"), re.compile(r"(?<![-+]) "), re.compile(r"(?<=[*/,;])(?=[^ ])"))
 """Where a cell may be broken, best first: before a sign between terms, at a space, after an operator."""
 
 
@@ -86,7 +86,7 @@ def _break(text: str, width: int) -> int:
     for rule in BREAKS:
         found = (match.start() for match in rule.finditer(text, 0, min(len(text), end + 2)))
         places = [place for place in found if place <= end]
-        if places and places[-1] >= width // 2:
+        if places and places[-1] >= width // 3:
             return places[-1]
     return end
 
