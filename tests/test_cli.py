@@ -197,6 +197,30 @@ def test_a_check_that_fails_has_status_1(run, monkeypatch):
     assert out.endswith("\n1 of 2 differ; 1 cannot be compared\n")
 
 
+OWN = """
+import torch
+
+def one(sizes):
+    return torch.nn.Linear(sizes["D"], sizes["K"], bias=False), (torch.randn(sizes["B"], sizes["D"]),)
+
+def biased(sizes):
+    return torch.nn.Linear(sizes["D"], sizes["K"]), (torch.randn(sizes["B"], sizes["D"]),)
+"""
+
+
+def test_check_compares_with_a_module_of_the_users_own(run, tmp_path):
+    pytest.importorskip("torch")
+    own = tmp_path / "own.py"
+    own.write_text(OWN)
+    assert run("check", "linear", "--against", f"{own}:one", "--at", "B=5")[0] == 0
+    status, out, _ = run("check", "linear", "--against", f"{own}:biased")
+    assert status == 1
+    assert "differences" in out
+    status, out, err = run("check", "linear", "--against", f"{own}:none")
+    assert (status, out) == (2, "")
+    assert err.startswith(f"{own} has no function none\n")
+
+
 def test_check_without_torch_says_how_to_install_it(run, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     status, out, err = run("check", "relu")

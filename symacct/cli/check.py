@@ -21,6 +21,12 @@ def add(parser: ArgumentParser) -> None:
     options.add_graph(parser)
     options.add_at(parser)
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the values drawn; default: 0")
+    parser.add_argument(
+        "--against",
+        metavar="MODULE:FUNCTION",
+        help="compare with your own torch module: FUNCTION(sizes) returns it and a tuple of its inputs "
+        "(MODULE is imported, or my.py is run)",
+    )
     options.add_format(parser, FORMATS)
     parser.set_defaults(symbolic=True)
     parser.epilog = "Sizes that --at leaves out are chosen, small and distinct; a model's own sizes too."
@@ -31,17 +37,27 @@ def run(args: Namespace) -> int:
     from symacct.execution.framework import load_torch
 
     load_torch()
-    from symacct.derive import derive
-    from symacct.execution.check import check
-
-    graph = options.read_graph(args)
-    result = check(graph, options.read_at(args, derive(graph).graph), args.seed)
+    result = _checked(args)
     if args.format == "json":
-        given = {"target": args.graph, "assume": args.assume, "seed": args.seed}
+        given = {"target": args.graph, "assume": args.assume, "seed": args.seed, "against": args.against}
         output.write(output.envelope("check", given, _record(result)))
     else:
         output.write(_shown(args.format, result))
     return 0 if result.passed else FAILED
+
+
+def _checked(args: Namespace) -> CheckResult:
+    from symacct.derive import derive
+
+    graph = options.read_graph(args)
+    sizes = options.read_at(args, derive(graph).graph)
+    if args.against is not None:
+        from symacct.execution.against import check_against
+
+        return check_against(graph, args.against, sizes)
+    from symacct.execution.check import check
+
+    return check(graph, sizes, args.seed)
 
 
 def _record(result: CheckResult) -> dict[str, Any]:
