@@ -24,36 +24,39 @@ _BYTES = {
 }
 
 
+_PARAMS = {
+    "params": "all weights",
+    "params.trainable": "weights that a gradient is wanted for",
+    "params.active": "weights that one token touches",
+    "params.matmul": "weights that contractions read, once per use (a tied head included)",
+    "params.nonembedding": "all weights but the token and position tables",
+    "tokens": "tokens of one pass",
+}
+_OTHERS = {
+    "intensity.forward": "all FLOPs of the forward pass over its bytes",
+    "intensity.step": "all FLOPs of a training step over its bytes",
+    "memory.parameters": "the weights",
+    "memory.gradients": "their gradients",
+    "memory.master": "the copy of the weights that the optimizer updates",
+    "memory.optimizer": "states of the optimizer",
+    "memory.static": "parameters, gradients, master copy and optimizer states",
+    "memory.data": "graph inputs that are not saved",
+    "memory.activations": "what is saved when forward ends, inputs that backward reads included",
+    "memory.kv_cache": "keys and values kept between tokens",
+}
+
+
 def _meanings() -> dict[str, str]:
-    table = {
-        "params": "all weights",
-        "params.trainable": "weights that a gradient is wanted for",
-        "params.active": "weights that one token touches",
-        "params.matmul": "weights that contractions read, once per use (a tied head included)",
-        "params.nonembedding": "all weights but the token and position tables",
-        "tokens": "tokens of one pass",
-    }
+    table = dict(_PARAMS)
     for name, meaning in _FLOPS.items():
-        table[name] = f"{meaning}: contractions" if name != "flops.optimizer" else meaning
+        table[name] = meaning if name == "flops.optimizer" else f"{meaning}: contractions"
         table[f"{name}.matmul"] = f"{meaning}: contractions"
         table[f"{name}.all"] = f"{meaning}: every op"
     for name, meaning in _BYTES.items():
         table[name] = meaning
         table[f"{name}.read"] = f"{meaning}: read"
         table[f"{name}.written"] = f"{meaning}: written"
-    table |= {
-        "intensity.forward": "all FLOPs of the forward pass over its bytes",
-        "intensity.step": "all FLOPs of a training step over its bytes",
-        "memory.parameters": "the weights",
-        "memory.gradients": "their gradients",
-        "memory.master": "the copy of the weights that the optimizer updates",
-        "memory.optimizer": "states of the optimizer",
-        "memory.static": "parameters, gradients, master copy and optimizer states",
-        "memory.data": "graph inputs that are not saved",
-        "memory.activations": "what is saved when forward ends, inputs that backward reads included",
-        "memory.kv_cache": "keys and values kept between tokens",
-    }
-    return table
+    return table | _OTHERS
 
 
 MEANINGS: Mapping[str, str] = MappingProxyType(_meanings())
