@@ -20,6 +20,8 @@ DECODER = {
     "V": "vocabulary",
 }
 
+GPT2_SMALL = {"B": 1, "S": 1024, "L": 12, "D": 768, "H": 12, "V": 50257}
+
 
 def formula(account, text):
     """Read a formula over the sizes of an account's graph."""
@@ -44,6 +46,11 @@ def part(account, name, *labels):
 def at(account, name, *labels, **sizes):
     """Return the number of a part of a quantity at sizes."""
     return part(account.bind(sizes), name, *labels)
+
+
+def per_token(account, name="flops.model"):
+    """Return a quantity over the tokens of a pass."""
+    return (account[name] / account["tokens"]).expr
 
 
 def inputs(**shapes):
