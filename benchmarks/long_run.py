@@ -1,4 +1,6 @@
-"""Compare derived and counted on many random graphs: ``python benchmarks/long_run.py --graphs 2000 --seed 0``.
+"""Compare derived and counted on many random graphs.
+
+``python benchmarks/long_run.py --graphs 2000 --seed 0``
 
 Prints each graph on which something differs, with the seed that draws it again, and a summary. The exit
 status is 1 if anything differs.
@@ -34,8 +36,11 @@ def main() -> int:
     found: Counter[str] = Counter()
     for seed in range(args.seed, args.seed + args.graphs):
         one(seed, args.steps, found)
+        if (seed + 1 - args.seed) % 500 == 0:
+            print(f"... {seed + 1 - args.seed} done", flush=True)
     seconds = time.monotonic() - start
-    print(f"{args.graphs} graphs from seed {args.seed} in {seconds:.0f} s, {args.graphs / seconds:.0f} a second")
+    pace = f"{args.graphs / seconds:.0f} a second"
+    print(f"{args.graphs} graphs from seed {args.seed} in {seconds:.0f} s, {pace}")
     for what, n in sorted(found.items()):
         print(f"  {what:<44} {n:>14,}")
     return 1 if found["graphs that differ"] else 0
@@ -59,7 +64,7 @@ def one(seed: int, steps: int | None, found: Counter[str]) -> None:
     if outcome.refused:
         found[f"saved bytes refused: {outcome.refused[:60]}"] += 1
     for problem in outcome.problems:
-        print(f"seed {seed}: {problem}")
+        print(f"seed {seed}: {problem}", flush=True)
 
 
 if __name__ == "__main__":

@@ -91,7 +91,8 @@ def _flops(account: Account, sizes: Mapping[str, int], counted: Counted) -> Iter
 def _gradient_bytes(account: Account, sizes: Mapping[str, int], counted: Counted) -> Iterator[str]:
     """Compare the bytes of the gradients of weights; an iteration that no cotangent reaches has none."""
     tensors = account.graph.tensors
-    weights = [g for key, g in counted.gradients.items() if tensors[key[0]].role == "weight" and g is not None]
+    weights = [g for key, g in counted.gradients.items() if tensors[key[0]].role == "weight"]
+    total = sum(g.nbytes for g in weights if g is not None)
     derived = int(evaluate(account["memory.gradients"].expr, sizes))
-    if derived != sum(g.nbytes for g in weights):
-        yield f"memory.gradients: {derived} != {sum(g.nbytes for g in weights)}"
+    if derived != total:
+        yield f"memory.gradients: {derived} != {total}"

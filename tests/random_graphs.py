@@ -160,7 +160,8 @@ UNARY: tuple[Callable[[Builder, Var], Var], ...] = (
     lambda b, x: b.relu(x), lambda b, x: b.gelu(x), lambda b, x: b.gelu_tanh(x), lambda b, x: b.silu(x),
     lambda b, x: b.tanh(x), lambda b, x: b.sigmoid(x), lambda b, x: b.neg(x), lambda b, x: b.abs(x),
     lambda b, x: b.square(b.tanh(x)), lambda b, x: b.exp(b.tanh(x)), lambda b, x: b.scale(x, "1/2"),
-    lambda b, x: b.scale(x, "1/sqrt(D)"), lambda b, x: b.shift(x, 1), lambda b, x: b.log(b.shift(b.square(b.tanh(x)), 1)),
+    lambda b, x: b.scale(x, "1/sqrt(D)"), lambda b, x: b.shift(x, 1),
+    lambda b, x: b.log(b.shift(b.square(b.tanh(x)), 1)),
     lambda b, x: b.sqrt(b.shift(b.square(b.tanh(x)), 1)), lambda b, x: b.rsqrt(b.shift(b.square(x), 1)),
 )  # fmt: skip
 
@@ -376,8 +377,8 @@ def gathered(s: Sketch) -> Var:
 
 
 OPS: tuple[Callable[[Sketch], Var | None], ...] = (
-    linear, linear, linear, renamed, product, product, unary, unary, binary, binary, reduced, normalised, rearranged,
-    joined, dropped, looked_up, chosen, attention, repeated, repeated, repeated,
+    linear, linear, linear, renamed, product, product, unary, unary, binary, binary, reduced, normalised,
+    rearranged, joined, dropped, looked_up, chosen, attention, repeated, repeated, repeated,
 )  # fmt: skip
 
 
@@ -409,6 +410,7 @@ def attempted(seed: int, attempt: int, steps: int | None) -> RandomGraph | None:
         trains = bool(derive(graph).step.gradients)
     except RuleError:
         return None
-    counts = {free.name for node, _ in walk(graph.nodes) if isinstance(node, Repeat) for free in node.hi.free_symbols}
+    repeats = (node for node, _ in walk(graph.nodes) if isinstance(node, Repeat))
+    counts = {free.name for repeat in repeats for free in repeat.hi.free_symbols}
     sizes["M"] = sizes["M"] if "M" in counts else 1
     return RandomGraph(seed, graph, sizes) if trains else None

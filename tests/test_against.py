@@ -1,4 +1,4 @@
-"""A user's own module beside a graph: what agrees, what differs and where, and references that do not work."""
+"""A user's own module beside a graph: what agrees, what differs, and references that do not work."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ def module(tmp_path: Path) -> str:
 def two_layers() -> Graph:
     """Return the graph of the module without biases."""
     b = Builder("two_layers", "B D F")
-    return b.build(b.linear(b.relu(b.linear(b.input("x", "B D"), "D -> F", name="up")), "F -> D", name="down"))
+    hidden = b.relu(b.linear(b.input("x", "B D"), "D -> F", name="up"))
+    return b.build(b.linear(hidden, "F -> D", name="down"))
 
 
 def test_a_module_of_the_same_net_agrees(module: str) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from symacct.algebra.evaluate import evaluate
+from symacct.derivation.workload import prepared
 from symacct.derive import Account, derive
 from symacct.errors import RuleError
 from symacct.execution.count import Counted, count
@@ -183,21 +184,19 @@ def _agreeing(what: str, total: int, wrong: int, note: str) -> Row:
 
 def _static(account: Account, sizes: Mapping[str, int], counted: Counted) -> Iterator[Row]:
     """Compare parameters, gradients and optimizer states with torch's own."""
-    graph, trained = account.graph, frozenset(account.step.gradients)
-    every = list(shapes(graph, sizes, frozenset(graph.weights)))
-    real = step_once("sgd", "fp32", every).parameters
+    graph = prepared(account.source, account.policy.workload)
+    real = step_once("sgd", "fp32", list(shapes(graph, sizes))).parameters
     yield compared("memory.parameters", _value(account, "memory.parameters", sizes), real, "byte", "fp32")
-    weights = {key: g for key, g in counted.gradients.items() if graph.tensors[key[0]].role == "weight"}
-    real = sum(g.nbytes for g in weights.values() if g is not None)
+    weights = [g for key, g in counted.gradients.items() if graph.tensors[key[0]].role == "weight"]
+    trained = [g for g in weights if g is not None]
+    real = sum(g.nbytes for g in trained)
     yield compared("memory.gradients", _value(account, "memory.gradients", sizes), real, "byte", "fp32")
     for precision in PRECISIONS if trained else ():
         for optimizer in OPTIMIZERS:
-            own = derive(graph, precision=precision, optimizer=optimizer)
-            real_states = step_once(
-                optimizer, precision.removesuffix("-pure"), list(shapes(graph, sizes, trained))
-            )
-            note = f"{real_states.counters} bytes of step counters apart" if real_states.counters else ""
+            own = derive(account.source, precision=precision, optimizer=optimizer)
+            states = step_once(optimizer, precision.removesuffix("-pure"), [tuple(g.shape) for g in trained])
+            note = f"{states.counters} bytes of step counters apart" if states.counters else ""
             derived = _value(own, "memory.optimizer", sizes)
             yield compared(
-                f"memory.optimizer ({optimizer}, {precision})", derived, real_states.states, "byte", note
+                f"memory.optimizer ({optimizer}, {precision})", derived, states.states, "byte", note
             )

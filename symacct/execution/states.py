@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from symacct.execution.framework import load_torch
 from symacct.execution.interpret import Place
 from symacct.execution.values import places
-from symacct.policy import DTYPE_BITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -38,12 +37,11 @@ class StateBytes:
     counters: int
 
 
-def shapes(graph: Graph, sizes: Mapping[str, int], names: frozenset[str]) -> Iterator[tuple[int, ...]]:
-    """Yield the shape of each of these weights, once for every iteration it lives in."""
+def shapes(graph: Graph, sizes: Mapping[str, int]) -> Iterator[tuple[int, ...]]:
+    """Yield the shape of each weight, once for every iteration it lives in."""
     for name in graph.weights:
-        if name in names:
-            for place in places(graph, graph.tensors[name], Place(sizes)):
-                yield place.shape(graph.tensors[name])
+        for place in places(graph, graph.tensors[name], Place(sizes)):
+            yield place.shape(graph.tensors[name])
 
 
 def step_once(optimizer: str, dtype: str, sizes: list[tuple[int, ...]]) -> StateBytes:
@@ -67,12 +65,3 @@ def step_once(optimizer: str, dtype: str, sizes: list[tuple[int, ...]]) -> State
                     counters += array.nbytes if key == "step" else 0
                     states += array.nbytes if key != "step" else 0
     return StateBytes(sum(p.nbytes for p in parameters), states, counters)
-
-
-def element_bytes(dtype: str) -> int:
-    """Return bytes per element.
-
-    >>> element_bytes("bf16")
-    2
-    """
-    return DTYPE_BITS[dtype] // 8

@@ -1,0 +1,160 @@
+"""Checks of whole graphs: what ships passes, what is wrong is found, and what is not vouched for is said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from symacct import load  # noqa: E402
+from symacct.algebra.evaluate import evaluate  # noqa: E402
+from symacct.build import Builder, Var  # noqa: E402
+from symacct.derive import derive  # noqa: E402
+from symacct.errors import SizeError, UnknownNameError  # noqa: E402
+from symacct.execution.check import check  # noqa: E402
+from symacct.execution.sizes import choose_sizes  # noqa: E402
+from symacct.ops.einsum import Einsum  # noqa: E402
+from symacct.ops.elementwise import Elementwise  # noqa: E402
+from symacct.ops.elementwise_table import ROWS  # noqa: E402
+from symacct.readers.files import list_graphs  # noqa: E402
+
+if TYPE_CHECKING:
+    from symacct.graph import Graph
+
+MODELS = ("gpt2", "llama-3-8b", "mixtral-8x7b", "qwen3-8b")
+
+
+@pytest.mark.parametrize("name", [entry.name for entry in list_graphs()])
+def test_a_shipped_graph_passes(name: str) -> None:
+    """Derived is counted, at small distinct sizes."""
+    result = check(load(name))
+    assert result.passed, result.differences
+    assert min(result.sizes.values()) >= 2
+    assert len(set(result.sizes.values())) == len(result.sizes)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_passes_at_small_sizes(name: str) -> None:
+    """A model's architecture is checked with its sizes free."""
+    result = check(load(name, symbolic=True))
+    assert result.passed, result.differences
+
+
+def one_layer() -> Graph:
+    """Return a layer whose gradients are easy to break."""
+    b = Builder("layer", "B D F")
+    return b.build(b.gelu(b.linear(b.input("x", "B D"), "D -> F", name="up")))
+
+
+def found(graph: Graph, what: str) -> str:
+    """Return the verdict on a quantity."""
+    return next(row.verdict for row in check(graph).rows if row.what == what)
+
+
+def test_a_wrong_count_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An op that counts half of its work differs, forward and backward."""
+    honest = Einsum.counts
+    half = lambda op, ins, outs: {k: n / 2 for k, n in honest(op, ins, outs).items()}  # noqa: E731
+    monkeypatch.setattr(Einsum, "counts", half)
+    assert found(one_layer(), "flops.forward.matmul") == "differs"
+    assert found(one_layer(), "flops.backward.matmul") == "differs"
+
+
+def test_a_wrong_gradient_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An op that forgets its derivative differs in the gradients, and nowhere else."""
+    monkeypatch.setattr(Elementwise, "_gradient", lambda op, emit, node, g, slot: g)
+    result = check(one_layer())
+    assert "differs" in {row.verdict for row in result.rows if row.what in ("gradients", "memory.activations")}
+    assert any("gradient of up/weight" in line for line in result.differences)
+
+
+def test_a_wrong_saved_tensor_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A derivative that reads the output where torch reads the input differs by these two."""
+    wrong = {**ROWS, "gelu": replace(ROWS["gelu"], grads=("gelu_grad y g",))}
+    monkeypatch.setattr(Elementwise, "row", property(lambda op: wrong[op.function]))
+    result = check(one_layer())
+    row = next(row for row in result.rows if row.what == "memory.activations")
+    assert row.derived == row.counted  # both have one size, so that the total alone would hide it
+    assert row.verdict == "differs"
+    assert any(line.startswith("saved by gelu: derived") for line in result.differences)
+
+
+def test_small_counts_are_checked_by_their_exact_case() -> None:
+    """Where the formulas need two layers, one layer is derived by itself, and the result says so."""
+    b = Builder("shift", "B D L")
+    y = b.input("y", "B D")
+
+    def body(p: Var, _: Var) -> tuple[Var, Var]:
+        return b.tanh(b.einsum("B D, D E -> B E", p, b.weight("w", "D E", E="D"))), p
+
+    graph = b.build(b.einsum("B D, D -> B", b.repeat("L", body, (y, y))[1], b.weight("v", "D")))
+    many, one, none = (check(graph, {"L": count}) for count in (4, 1, 0))
+    assert many.passed
+    assert one.passed
+    assert none.passed
+    assert not many.small
+    assert one.small
+    assert "L >= 1" in none.small
+
+
+def test_values_that_are_not_finite_are_drawn_again_around_one() -> None:
+    """A logarithm of inputs has no finite value for half of all normal numbers."""
+    b = Builder("logs", "B D")
+    graph = b.build(b.log(b.input("x", "B D", grad=True)))
+    assert found(graph, "gradients") == "equal"
+
+
+def test_what_never_is_finite_is_not_vouched_for() -> None:
+    """Nothing is compared, and nothing is claimed."""
+    b = Builder("logs", "B D")
+    graph = b.build(b.log(b.neg(b.square(b.input("x", "B D", grad=True)))))
+    assert found(graph, "gradients") == "not vouched"
+
+
+def test_fused_attention_is_vouched_for_but_for_what_it_saves() -> None:
+    """The math path keeps the probabilities; FLOPs and gradients are checked all the same."""
+    b = Builder("fused", "S K")
+    q, k, v = (b.linear(b.input(n, "S K"), "K -> K2", K2="K", name=f"{n}_w") for n in "qkv")
+    keys = [b.einsum("T K, K -> T K", x, b.weight(f"g{i}", "K")) for i, x in enumerate((k, v))]
+    q = b.einsum("S K, K -> S K", q, b.weight("g", "K"))
+    result = check(b.build(b.attention(q, *keys, fused=True)))
+    verdicts = {row.what: row.verdict for row in result.rows}
+    assert verdicts["memory.activations"] == "not vouched"
+    assert {verdicts[w] for w in ("flops.forward.matmul", "flops.backward.matmul", "gradients")} == {"equal"}
+    assert any("math attention keeps the probabilities" in line for line in result.unvouched)
+
+
+def test_sizes_meet_every_condition_of_a_graph() -> None:
+    """Divisions, integer dims everywhere, k of at most E."""
+    b = Builder("sizes", "B E k D G H")
+    x = b.input("x", "B D")
+    b.rearrange("B (G H) -> B G H", x, G="G", H="D/G")
+    b.topk(b.linear(x, "D -> E", name="router"), "E", "k", "chosen")
+    graph = b.build(b.linear(x, "D -> F", F="3*D/2", name="up"))
+    sizes = choose_sizes(graph)
+    assert sizes["D"] % sizes["G"] == 0
+    assert 3 * sizes["D"] % 2 == 0
+    assert sizes["k"] <= sizes["E"]
+
+
+def test_sizes_that_cannot_be_met_are_an_error_that_says_so() -> None:
+    """A given size that breaks a condition is no endless search."""
+    b = Builder("sizes", "D G")
+    x = b.input("x", "D")
+    graph = b.build(b.rearrange("(G H) -> G H", b.mul(x, b.weight("w", "D")), G="G", H="D/G"))
+    with pytest.raises(SizeError):
+        check(graph, {"D": 7, "G": 3})
+    with pytest.raises(UnknownNameError, match="unknown size 'Q'"):
+        check(graph, {"Q": 3})
+
+
+def test_the_formula_is_what_is_compared() -> None:
+    """A check evaluates the account's own formula, not a second derivation."""
+    graph = one_layer()
+    result = check(graph)
+    formula = derive(graph)["flops.forward.matmul"].expr
+    row = next(row for row in result.rows if row.what == "flops.forward.matmul")
+    assert evaluate(formula, result.sizes) == row.derived == row.counted
