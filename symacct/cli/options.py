@@ -105,8 +105,9 @@ def check_free(name: str, graph: Graph, where: str) -> None:
         UnknownNameError: it is no size.
         SizeError: it is bound already.
     """
-    if name not in graph.sizes:
-        raise unknown("size", name, graph.order, where=f"{where}, graph {graph.name}")
+    if name not in graph.sizes and name not in graph.aliases:
+        known = [*graph.order, *graph.aliases]
+        raise unknown("size", name, known, where=f"{where}, graph {graph.name}")
     if name in graph.bound:
         raise SizeError(
             f"size {name} of {graph.name} is bound already",
@@ -132,6 +133,7 @@ def read_at(args: Namespace, graph: Graph) -> dict[str, int]:
     for name in sizes:
         check_free(name, graph, f"--at {text}")
     try:
+        sizes = graph.resolved(sizes)
         check_sizes(sizes, graph.order, frozenset(repeat_counts(graph)))
     except SymacctError as error:
         raise error.at(f"--at {text}") from None

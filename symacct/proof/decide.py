@@ -1,0 +1,158 @@
+"""Deciding a relation between two formulas: proved, refuted by a point, or undecided."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from symacct.algebra.evaluate import names_of
+from symacct.algebra.leading import degree_in, leading_term
+from symacct.algebra.normal import is_zero, normal
+from symacct.algebra.sign import sign_on_box
+from symacct.errors import RuleError, UsageError
+from symacct.proof.search import Counterexample, counterexample
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from fractions import Fraction
+
+    from sympy import Expr
+
+    from symacct.algebra.condition import Condition
+
+Outcome = Literal["proved", "refuted", "undecided"]
+Relation = Literal["=", "<=", ">=", "<", ">", "~", "O", "Theta"]
+RELATIONS: tuple[str, ...] = ("=", "<=", ">=", "<", ">", "~", "O", "Theta")
+
+AT_MOST = frozenset({"zero", "negative", "nonpositive"})
+BELOW = frozenset({"negative"})
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Where a relation is judged: integer sizes from a corner on, that satisfy conditions."""
+
+    lower: Mapping[str, int] = field(default_factory=dict)
+    conditions: tuple[Condition, ...] = ()
+
+    def least(self, name: str) -> int:
+        """Return the least value of a size."""
+        return self.lower.get(name, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What was decided, why, and a point where the relation fails if it does.
+
+    ``limit`` is, for asymptotic relations, the ratio of the two sides in the limit, where there is one.
+    """
+
+    outcome: Outcome
+    reason: str
+    point: Counterexample | None = None
+    limit: Expr | None = None
+
+
+def decide(
+    left: Expr, relation: str, right: Expr, box: Box | None = None, growing: tuple[str, ...] = ()
+) -> Decision:
+    """Decide ``left relation right`` for all sizes in a box, or as some sizes grow.
+
+    >>> from symacct.algebra.symbols import symbol
+    >>> B, L = symbol("B"), symbol("L")
+    >>> decide(6 * B * L - 2 * B, "=", 6 * B * L).point.describe()
+    'B = 1, L = 1: 4 against 6'
+    >>> decide(6 * B * L - 2 * B, "<=", 6 * B * L).outcome
+    'proved'
+    >>> decide(6 * B * L - 2 * B, "~", 6 * B * L, growing=("L",)).outcome
+    'proved'
+    """
+    where = box or Box()
+    if relation == "=":
+        return _equal(left, right, where)
+    if relation in ("<=", ">=", "<", ">"):
+        return _ordered(left, relation, right, where)
+    if relation in ("~", "O", "Theta"):
+        return _asymptotic(left, relation, right, growing)
+    raise UsageError(f"unknown relation {relation!r}", expected=" ".join(RELATIONS), got=relation)
+
+
+def _equal(left: Expr, right: Expr, box: Box) -> Decision:
+    if is_zero(left - right):
+        return Decision("proved", "the difference is 0 in normal form")
+    point = counterexample(left, right, lambda value: value == 0, box.lower, box.conditions)
+    if point is not None:
+        return Decision("refuted", "the two sides differ", point)
+    return Decision("undecided", "the difference is not 0 in normal form, but no sizes show it")
+
+
+def _ordered(left: Expr, relation: str, right: Expr, box: Box) -> Decision:
+    gap = normal(left - right) if relation in ("<=", "<") else normal(right - left)
+    strict = relation in ("<", ">")
+    answer, _ = sign_on_box(gap, box.lower)
+    if answer in (BELOW if strict else AT_MOST):
+        return Decision("proved", "with sizes counted from their least values all coefficients have one sign")
+    test = _comparison(relation)
+    point = counterexample(left, right, test, box.lower, box.conditions)
+    if point is not None:
+        return Decision("refuted", "it fails at a point", point)
+    return Decision("undecided", "no sign of the difference could be shown, and no failing sizes found")
+
+
+def _comparison(relation: str) -> Callable[[Fraction], bool]:
+    return {
+        "<=": lambda value: value <= 0,
+        ">=": lambda value: value >= 0,
+        "<": lambda value: value < 0,
+        ">": lambda value: value > 0,
+    }[relation]
+
+
+def _asymptotic(left: Expr, relation: str, right: Expr, growing: tuple[str, ...]) -> Decision:
+    if not growing:
+        return Decision("undecided", "nothing is said to grow")
+    try:
+        judge = _equivalent if relation == "~" else _bounded
+        return judge(left, relation, right, growing)
+    except RuleError as error:
+        return Decision("undecided", error.what)
+
+
+def _equivalent(left: Expr, _relation: str, right: Expr, growing: tuple[str, ...]) -> Decision:
+    limit = ratio_limit(left, right, growing)
+    if limit is not None and is_zero(limit - 1):
+        return Decision("proved", f"the ratio tends to 1 as {', '.join(growing)} grows", limit=limit)
+    return Decision("refuted", f"the ratio does not tend to 1 as {', '.join(growing)} grows", limit=limit)
+
+
+def _bounded(left: Expr, relation: str, right: Expr, growing: tuple[str, ...]) -> Decision:
+    named = ", ".join(growing)
+    gap = degree_in(left, growing) - degree_in(right, growing)
+    if gap < 0 and relation == "O":
+        return Decision("proved", f"it grows more slowly as {named} grows")
+    if gap > 0:
+        return Decision("refuted", f"the ratio grows like a power of {named}")
+    if gap < 0:
+        return Decision("refuted", f"the ratio tends to 0 as {named} grows")
+    return Decision("proved", f"both grow alike as {named} grows")
+
+
+def ratio_limit(left: Expr, right: Expr, growing: tuple[str, ...]) -> Expr | None:
+    """Return the limit of the ratio as the growing sizes go to infinity together; None if it grows or is 0/0.
+
+    The limit may hold the sizes that do not grow.
+
+    Raises:
+        RuleError: a side has no leading term.
+    """
+    if is_zero(right):
+        return None
+    if is_zero(left):
+        return normal(left)
+    gap = degree_in(left, growing) - degree_in(right, growing)
+    if gap > 0:
+        return None
+    if gap < 0:
+        return normal(left - left)
+    limit = normal(leading_term(left, growing)[0] / leading_term(right, growing)[0])
+    return limit if not set(names_of(limit)) & set(growing) else None
