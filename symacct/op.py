@@ -169,6 +169,11 @@ class Op(ABC):
         """Whether elements are read or written at all: a view moves nothing."""
         return not self.alias
 
+    @property
+    def chosen(self) -> frozenset[int]:
+        """Input slots of which the data chooses what is read, so that ``reads`` is an upper bound."""
+        return frozenset()
+
     def recomputed(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
         """Return counts that repeat forward work inside this op (part of hardware, not of model FLOPs)."""
         return {}

@@ -158,7 +158,8 @@ def moved(traffic: Iterable[Traffic], policy: Policy, phase: str, *, written: bo
     for row in traffic:
         if row.phase == phase and row.written is written:
             each = as_expr(policy.nbytes(row.dtype, row.role))
-            note = f"{verb} {row.tensor} ({policy.dtype(row.dtype, row.role)})"
+            most = ", at most" if row.bound else ""
+            note = f"{verb} {row.tensor} ({policy.dtype(row.dtype, row.role)}{most})"
             whole = product((each, row.elements))
             yield Term(row.label, row.phase, row.path, note, whole, UNITS["bytes"])
 

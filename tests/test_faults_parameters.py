@@ -215,6 +215,7 @@ def test_the_experts_that_are_read_are_bounded_by_the_choices(experts, chosen, t
     account = derive(load("moe"), workload="forward", convention=convention(bytes="compulsory"))
     sizes = {"B": 1, "S": tokens, "D": 4, "F": 3, "E": experts, "k": chosen}
     (read,) = [t for t in account.bind(sizes).terms("bytes.forward.read") if " gate/weight " in t.note]
+    assert read.note == "reads gate/weight (bf16, at most)"
     touched = read.expr / (2 * 4 * 3)
     assert touched == min(experts, chosen * tokens)
     uniform = experts * (1 - (1 - chosen / experts) ** tokens)

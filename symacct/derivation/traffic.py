@@ -15,7 +15,7 @@ Views cost nothing in all four, and compulsory <= fused <= algorithmic <= issued
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from symacct.algebra.normal import normal, product, same, total
@@ -42,7 +42,8 @@ Path = tuple[Repeat, ...]
 class Traffic:
     """Elements that one op (or fused run, or the whole pass) moves in one direction, over all iterations.
 
-    ``role`` and ``dtype`` are what the policy needs to turn elements into bytes.
+    ``role`` and ``dtype`` are what the policy needs to turn elements into bytes. ``bound`` says that it is
+    at most so many: the data chooses which elements are read.
     """
 
     label: str
@@ -53,6 +54,7 @@ class Traffic:
     dtype: str
     role: str
     elements: Expr
+    bound: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,8 +194,14 @@ class Traffics:
             for part, root, amount in self._amounts(node):
                 if root not in made:
                     parts[root][part].append(amount)
+        chosen = self._chosen(run.nodes)
         for root, touched in parts.items():
-            yield self._row(run, root, self._once(root, touched), written=False)
+            row = self._row(run, root, self._once(root, touched), written=False)
+            yield replace(row, bound=True) if root in chosen else row
+
+    def _chosen(self, nodes: Iterable[Node]) -> set[str]:
+        """Return the storages of which the data chooses what is read."""
+        return {self.source(node.ins[slot])[1] for node in nodes for slot in node.op.chosen}
 
     def _once(self, root: str, touched: Mapping[str, Iterable[Expr]]) -> Expr:
         """Return the elements of a storage that are touched: all of it, or the sum of the distinct parts."""
@@ -289,14 +297,18 @@ class Traffics:
         """Yield the touched elements of inputs and weights: whole ones by the iterations that read them."""
         boxes: dict[str, list[Box]] = defaultdict(list)
         partial: dict[str, list[Expr]] = defaultdict(list)
+        bound, exact = set[str](), set[str]()
         for run in (run for p in phases for run in self._runs(*p, fused=False)):
             ranges = {str(r.of or r.name): (r.lo, r.hi) for r in run.path}
+            chosen = self._chosen(run.nodes)
             for part, root, amount in self._amounts(run.nodes[0]):
                 t = self.tensors[root]
                 if t.role not in ("input", "weight", "cache"):
                     continue
+                bound |= {root} & chosen
                 if part == root and same(amount, t.numel):
                     boxes[root].append(tuple(ranges[r] for r in t.path))
+                    exact |= {root} - chosen
                 else:
                     partial[root].append(over(amount, run.path))
         indices = {r.name: r.index for r, _ in walk(self.step.graph.nodes) if isinstance(r, Repeat)}
@@ -307,7 +319,8 @@ class Traffics:
                 elements = total(over_box(t.numel, own, box) for box in union(boxes[root])[0])
             else:
                 elements = total(partial[root])
-            yield self._made(phase, (), phase, root, elements, written=False)
+            row = self._made(phase, (), phase, root, elements, written=False)
+            yield replace(row, bound=root in bound - exact)
 
     # ---- the update ----
 

@@ -77,6 +77,11 @@ class GroupedMatmul(Op):
             )
         return rest[0]
 
+    @property
+    def chosen(self) -> frozenset[int]:
+        """The weights: rows may agree on their expert."""
+        return frozenset({1})
+
     def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
         """Return one row of outputs for each index."""
         x, weights, ids = ins

@@ -37,6 +37,11 @@ class Embedding(Op):
         """A lookup."""
         return "lookup"
 
+    @property
+    def chosen(self) -> frozenset[int]:
+        """The table: an index may come twice."""
+        return frozenset({0})
+
     def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
         """Return the indices' axes followed by those of a row."""
         table, ids = ins
