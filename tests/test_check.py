@@ -22,7 +22,12 @@ from symacct.ops.elementwise_table import ROWS  # noqa: E402
 from symacct.readers.files import list_graphs  # noqa: E402
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sympy import Expr
+
     from symacct.graph import Graph
+    from symacct.tensor import Tensor
 
 MODELS = ("gpt2", "llama-3-8b", "mixtral-8x7b", "qwen3-8b")
 
@@ -57,7 +62,10 @@ def found(graph: Graph, what: str) -> str:
 def test_a_wrong_count_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """An op that counts half of its work differs, forward and backward."""
     honest = Einsum.counts
-    half = lambda op, ins, outs: {k: n / 2 for k, n in honest(op, ins, outs).items()}  # noqa: E731
+
+    def half(op: Einsum, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> dict[str, Expr]:
+        return {k: n / 2 for k, n in honest(op, ins, outs).items()}
+
     monkeypatch.setattr(Einsum, "counts", half)
     assert found(one_layer(), "flops.forward.matmul") == "differs"
     assert found(one_layer(), "flops.backward.matmul") == "differs"
@@ -67,7 +75,9 @@ def test_a_wrong_gradient_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """An op that forgets its derivative differs in the gradients, and nowhere else."""
     monkeypatch.setattr(Elementwise, "_gradient", lambda op, emit, node, g, slot: g)
     result = check(one_layer())
-    assert "differs" in {row.verdict for row in result.rows if row.what in ("gradients", "memory.activations")}
+    assert "differs" in {
+        row.verdict for row in result.rows if row.what in ("gradients", "memory.activations")
+    }
     assert any("gradient of up/weight" in line for line in result.differences)
 
 
