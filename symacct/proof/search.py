@@ -110,7 +110,9 @@ def _polynomial(table: Terms) -> Callable[[Mapping[str, int]], Value]:
         for coefficient, powers in rows:
             term = coefficient
             for name, power in powers:
-                term *= Fraction(sizes[name] ** power) if power >= 0 else Fraction(1, sizes[name] ** -power)
+                size = Fraction(sizes[name])
+                for _ in range(abs(int(power))):
+                    term = term * size if power > 0 else term / size
             total += term
         return total
 

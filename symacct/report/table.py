@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 GAP = "  "
-NARROWEST = 12
+NARROWEST = 18
+NAMES = 22
+"""The first column holds names of quantities, which are not broken where that can be helped."""
 BREAKS = (re.compile(r" (?=[-+] )"), re.compile(r"(?<![-+]) "), re.compile(r"(?<=[*/,;])(?=[^ ])"))
 """Where a cell may be broken, best first: before a sign between terms, at a space, after an operator."""
 
@@ -111,13 +113,14 @@ def as_text(table: Table, width: int) -> str:
 def _fit(natural: Sequence[int], columns: Sequence[Column], room: int) -> list[int]:
     """Return widths that fit the room where they can: the widest breakable column gives way first."""
     widths = list(natural)
+    least = [NAMES if place == 0 else NARROWEST for place in range(len(columns))]
     while sum(widths) > room:
-        places = [place for place, one in enumerate(columns) if one.breaks and widths[place] > NARROWEST]
+        places = [place for place, one in enumerate(columns) if one.breaks and widths[place] > least[place]]
         if not places:
             break
         widest = max(places, key=lambda place: widths[place])
         others = sorted((widths[place] for place in places if place != widest), reverse=True)
-        floor = max(NARROWEST, others[0] if others else 0, widths[widest] - (sum(widths) - room))
+        floor = max(least[widest], others[0] if others else 0, widths[widest] - (sum(widths) - room))
         widths[widest] = floor if floor < widths[widest] else widths[widest] - 1
     return widths
 
