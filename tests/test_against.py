@@ -75,7 +75,7 @@ def test_a_bias_that_the_graph_has_not_is_a_difference(module: str) -> None:
     assert not result.passed
     assert [row.what for row in result.rows if row.verdict == "differs"] == ["params", "params.trainable"]
     assert result.differences[:2] == (
-        "params, derived: up/weight 6, down/weight 6", "params, counted: 17",
+        "params, derived: down/weight 6, up/weight 6", "params, counted: 17",
     )  # fmt: skip
 
 

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-import sys
+from collections import Counter
 from dataclasses import dataclass
-from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from symacct.algebra.evaluate import check_sizes, evaluate
 from symacct.derive import Account, derive
-from symacct.errors import SymacctError, UsageError
 from symacct.execution.check import DIFFERS, CheckResult, Row, compared
 from symacct.execution.count import flops
 from symacct.execution.framework import load_torch, plain_einsum
 from symacct.execution.kept import Keeping
+from symacct.execution.reference import built, failed
 from symacct.execution.sizes import choose_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from types import ModuleType
 
     from symacct.build import Definition
     from symacct.graph import Graph
 
 SHOWN = 12
-FORM = "module:function, where function(sizes) returns (torch.nn.Module, tuple of its inputs)"
+WHOLE = "the module itself"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +34,9 @@ class Measured:
         backward: FLOPs by aten op, from the sum of the outputs.
         parameters: elements of its parameters, each storage once.
         trainable: those of them that want a gradient.
-        saved: bytes kept after the forward pass by dtype, parameters and buffers left out.
+        saved: bytes kept after the forward pass, by the innermost module that keeps them; parameters and
+            buffers are left out.
+        dtypes: the same bytes by dtype.
         copies: bytes of copies in another layout, beyond the tensors themselves.
     """
 
@@ -47,6 +45,7 @@ class Measured:
     parameters: int
     trainable: int
     saved: Mapping[str, int]
+    dtypes: Mapping[str, int]
     copies: int
 
 
@@ -91,75 +90,6 @@ def _bound(account: Account, given: dict[str, int]) -> tuple[Account, dict[str, 
     return account.bind(chosen), chosen
 
 
-def built(reference: str, sizes: Mapping[str, int]) -> tuple[Any, tuple[Any, ...]]:
-    """Import the function, call it with the sizes, and return the module and its inputs.
-
-    Raises:
-        UsageError: any of that fails; the place is named.
-    """
-    function = _imported(reference)
-    try:
-        result = function(dict(sizes))
-    except SymacctError:
-        raise
-    except Exception as error:
-        raise _failed(reference, f"{reference} raised {type(error).__name__}: {error}") from error
-    torch = load_torch()
-    fits = isinstance(result, tuple) and len(result) == len(("module", "inputs"))
-    if not fits or not isinstance(result[0], torch.nn.Module) or not isinstance(result[1], tuple | list):
-        raise UsageError(
-            f"{reference} does not return a module and its inputs",
-            where=reference,
-            expected="(torch.nn.Module, tuple of inputs)",
-            got=_shape_of(result),
-            fix="return model, (x,)",
-        )
-    return result[0], tuple(result[1])
-
-
-def _imported(reference: str) -> Callable[[dict[str, int]], Any]:
-    name, _, function = reference.rpartition(":")
-    if not name or not function.isidentifier():
-        raise UsageError("--against needs a module and a function", expected=FORM, got=reference)
-    try:
-        module = _from_file(Path(name)) if name.endswith(".py") else import_module(name)
-    except Exception as error:
-        raise _failed(reference, f"importing {name} raised {type(error).__name__}: {error}") from error
-    found = getattr(module, function, None)
-    if not callable(found):
-        known = sorted(n for n, v in vars(module).items() if callable(v) and not n.startswith("_"))
-        raise UsageError(
-            f"{name} has no function {function}",
-            where=reference,
-            expected=", ".join(known) or FORM,
-            got=function,
-        )
-    return found  # type: ignore[no-any-return]
-
-
-def _from_file(path: Path) -> ModuleType:
-    name = f"against_{path.stem}"
-    spec = spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise FileNotFoundError(path)
-    module = module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-def _failed(reference: str, what: str) -> UsageError:
-    return UsageError(
-        what, where=reference, expected=FORM, fix="run the function by itself to see its traceback"
-    )
-
-
-def _shape_of(result: object) -> str:
-    if isinstance(result, tuple):
-        return f"a tuple of {', '.join(type(item).__name__ for item in result) or 'nothing'}"
-    return type(result).__name__
-
-
 def measure(module: Any, inputs: tuple[Any, ...], where: str) -> Measured:
     """Run a module forward and backward from the sum of its outputs, and count.
 
@@ -174,19 +104,45 @@ def measure(module: Any, inputs: tuple[Any, ...], where: str) -> Measured:
     try:
         with plain_einsum(torch), torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
             with FlopCounterMode(display=False) as forward, Keeping(torch) as keeping:
-                outputs = [out for out in tensors_in(torch, module(*inputs)) if out.requires_grad]
+                outputs = _outputs(torch, module, inputs, keeping)
             kept = keeping.alive(aside)
             with FlopCounterMode(display=False) as backward:
                 if outputs:
                     torch.autograd.backward([out.sum() for out in outputs])
     except (RuntimeError, TypeError, ValueError, IndexError) as error:
-        raise _failed(where, f"the module raised {type(error).__name__}: {error}") from error
-    saved: dict[str, int] = {}
+        raise failed(where, f"the module raised {type(error).__name__}: {error}") from error
+    saved, dtypes = Counter[str](), Counter[str]()
     for one in kept:
-        saved[one.dtype] = saved.get(one.dtype, 0) + one.nbytes
+        saved[one.name or WHOLE] += one.nbytes
+        dtypes[one.dtype] += one.nbytes
     trainable = sum(p.numel() for p in parameters.values() if p.requires_grad)
     total = sum(p.numel() for p in parameters.values())
-    return Measured(flops(forward), flops(backward), total, trainable, saved, sum(k.copied for k in kept))
+    copies = sum(one.copied for one in kept)
+    return Measured(flops(forward), flops(backward), total, trainable, saved, dtypes, copies)
+
+
+def _outputs(torch: Any, module: Any, inputs: tuple[Any, ...], keeping: Keeping) -> list[Any]:
+    """Run a module and return its outputs that need a gradient; what is packed goes to the innermost part."""
+    running = [WHOLE]
+
+    def enter(name: str) -> Callable[..., None]:
+        def hook(*_: Any) -> None:
+            keeping.made_by(running[-1])
+            running.append(name or WHOLE)
+
+        return hook
+
+    def leave(*_: Any) -> None:
+        keeping.made_by(running.pop())
+
+    parts = list(module.named_modules())
+    hooks = [part.register_forward_pre_hook(enter(name)) for name, part in parts]
+    hooks += [part.register_forward_hook(leave) for _, part in parts]
+    try:
+        return [out for out in tensors_in(torch, module(*inputs)) if out.requires_grad]
+    finally:
+        for hook in hooks:
+            hook.remove()
 
 
 def tensors_in(torch: Any, value: Any) -> list[Any]:
@@ -203,7 +159,7 @@ def _rows(account: Account, measured: Measured) -> list[Row]:
         return int(evaluate(account[name].expr, {}))
 
     saved = sum(measured.saved.values())
-    by_dtype = _listed(measured.saved)
+    by_dtype = _listed(measured.dtypes)
     by_dtype += (
         f"; besides {measured.copies} bytes of copies in another layout" if measured.copies > 0 else ""
     )
@@ -219,8 +175,11 @@ def _rows(account: Account, measured: Measured) -> list[Row]:
     ]
 
 
-def _listed(parts: Mapping[str, int]) -> str:
-    return ", ".join(f"{part} {n}" for part, n in sorted(parts.items()))
+def _listed(parts: Mapping[str, int], most: int | None = None) -> str:
+    """Return the parts, the largest first, and how many are left out."""
+    ordered = sorted(parts.items(), key=lambda pair: (-pair[1], pair[0]))
+    more = f" and {len(parts) - most} more" if most is not None and len(parts) > most else ""
+    return ", ".join(f"{part} {n}" for part, n in ordered[:most]) + more
 
 
 def _differences(account: Account, measured: Measured, rows: list[Row]) -> tuple[str, ...]:
@@ -233,10 +192,9 @@ def _differences(account: Account, measured: Measured, rows: list[Row]) -> tuple
     found = []
     for row in rows:
         if row.verdict == DIFFERS:
-            terms = sorted(account.terms(row.what), key=lambda term: -int(term.expr))
-            mine = ", ".join(f"{term.label} {int(term.expr)}" for term in terms[:SHOWN])
-            more = f" and {len(terms) - SHOWN} more" if len(terms) > SHOWN else ""
-            theirs = _listed(counted.get(row.what, {}))
-            found.append(f"{row.what}, derived: {mine or 'nothing'}{more}")
+            terms = account.terms(row.what)
+            mine = _listed({term.label: int(term.expr) for term in terms}, SHOWN)
+            theirs = _listed(counted.get(row.what, {}), SHOWN)
+            found.append(f"{row.what}, derived: {mine or 'nothing'}")
             found.append(f"{row.what}, counted: {theirs or row.counted}")
     return tuple(found)

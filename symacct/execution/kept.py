@@ -94,8 +94,12 @@ class Keeping:
         self._seen.append(array.detach())
         if key[0] not in self._views:
             self._names.setdefault(_address(array), key[0])
+        self.made_by(key[0])
+
+    def made_by(self, name: str) -> None:
+        """Note that what was packed since the last note was packed by this node or module."""
         for address in self._fresh:
-            self._makers.setdefault(address, key[0])
+            self._makers.setdefault(address, name)
         self._fresh.clear()
 
     def alive(self, but: Iterable[Any] = ()) -> tuple[KeptStorage, ...]:
