@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,8 +15,6 @@ from symacct.errors import UsageError  # noqa: E402
 from symacct.execution.against import check_against  # noqa: E402
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from symacct.graph import Graph
 
 SOURCE = """
@@ -77,6 +77,14 @@ def test_a_bias_that_the_graph_has_not_is_a_difference(module: str) -> None:
     assert result.differences[:2] == (
         "params, derived: down/weight 6, up/weight 6", "params, counted: 17",
     )  # fmt: skip
+
+
+def test_a_module_in_the_current_directory_is_found(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a name, without its folder being on the path."""
+    monkeypatch.chdir(Path(module).parent)
+    monkeypatch.setattr("sys.path", list(sys.path))
+    assert check_against(two_layers(), "nets:net").passed
+    sys.modules.pop("nets")
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def _imported(reference: str) -> Callable[[dict[str, int]], Any]:
     if not name or not function.isidentifier():
         raise UsageError("--against needs a module and a function", expected=FORM, got=reference)
     try:
-        module = _from_file(Path(name)) if name.endswith(".py") else import_module(name)
+        module = _from_file(Path(name)) if name.endswith(".py") else _from_here(name)
     except Exception as error:
         raise failed(reference, f"importing {name} raised {type(error).__name__}: {error}") from error
     found = getattr(module, function, None)
@@ -62,6 +62,16 @@ def _imported(reference: str) -> Callable[[dict[str, int]], Any]:
             got=function,
         )
     return found  # type: ignore[no-any-return]
+
+
+def _from_here(name: str) -> ModuleType:
+    """Import a module by name, also one that stands in the current directory."""
+    here = str(Path.cwd())
+    sys.path.insert(0, here)
+    try:
+        return import_module(name)
+    finally:
+        sys.path.remove(here)
 
 
 def _from_file(path: Path) -> ModuleType:
