@@ -46,6 +46,7 @@ class Sketch:
     pool: list[Var]
     shared: list[Var]
     ids: Var
+    tables: tuple[Var, Var]
     sizes: dict[str, int]
     depth: int = 0
     count: int = 0
@@ -256,6 +257,21 @@ def looked_up(s: Sketch) -> Var:
     return s.b.embedding(table, ids)
 
 
+def scored(s: Sketch) -> Var:
+    """Take the cross-entropy of logits made from a tensor, a scalar."""
+    x = fitted(s, s.var(), s.ids)
+    logits = s.b.einsum("B S, E -> B S E", x, s.weight([("E", s.b.size("E"))]))
+    return s.b.cross_entropy(logits, s.ids, "E")
+
+
+def turned(s: Sketch) -> Var | None:
+    """Turn pairs of features by the position, with one table for every use."""
+    if not any({"S", "D"} <= set(v.axes) for v in s.pool):
+        return None
+    x = s.dice.choice([v for v in s.pool if {"S", "D"} <= set(v.axes)])
+    return s.b.rotary(x, *s.tables, axis="D", positions="S")
+
+
 def repeated(s: Sketch) -> Var | None:
     """Repeat a random body with one to three carries."""
     if s.depth >= 2:
@@ -274,7 +290,7 @@ def repeated(s: Sketch) -> Var | None:
             enters = tuple(rest)
         indices = {**s.indices, index: 3} if index is not None else s.indices
         inner = Sketch(
-            s.b, s.dice, [*s.pool[-4:], *enters], s.shared, s.ids, s.sizes, s.depth + 1, s.count, indices
+            s.b, s.dice, [*s.pool[-4:], *enters], s.shared, s.ids, s.tables, s.sizes, s.depth + 1, s.count, indices
         )
         if index is not None and any(v.axes for v in inner.pool) and s.chance(0.7):
             inner.pool.append(widened(inner, index))
@@ -378,7 +394,7 @@ def gathered(s: Sketch) -> Var:
 
 OPS: tuple[Callable[[Sketch], Var | None], ...] = (
     linear, linear, linear, renamed, product, product, unary, unary, binary, binary, reduced, normalised,
-    rearranged, joined, dropped, looked_up, chosen, attention, repeated, repeated, repeated,
+    rearranged, joined, dropped, looked_up, scored, turned, chosen, attention, repeated, repeated, repeated,
 )  # fmt: skip
 
 
@@ -397,7 +413,8 @@ def attempted(seed: int, attempt: int, steps: int | None) -> RandomGraph | None:
     sizes = {**SIZES, "L": dice.randint(2, 5), "M": dice.choice((0, 1, 1, 2, 2, 3))}
     b = Builder(f"random_{seed}", dict.fromkeys(sizes, ""))
     ids = b.input("ids", "B S", dtype="index")
-    s = Sketch(b, dice, [], [], ids, sizes)
+    tables = (b.constant("cos", "S D"), b.constant("sin", "S D"))
+    s = Sketch(b, dice, [], [], ids, tables, sizes)
     s.pool.append(b.input("x", "B S D", grad=dice.random() < 0.3))
     s.pool.append(b.input("y", "B D", grad=dice.random() < 0.3))
     for _ in range(steps or dice.randint(3, 10)):
