@@ -168,3 +168,10 @@ def test_the_formula_is_what_is_compared() -> None:
     formula = derive(graph)["flops.forward.matmul"].expr
     row = next(row for row in result.rows if row.what == "flops.forward.matmul")
     assert evaluate(formula, result.sizes) == row.derived == row.counted
+
+
+def test_a_model_at_its_full_size_is_refused_before_anything_is_allocated() -> None:
+    """The derivation says what the run would take."""
+    with pytest.raises(SizeError, match="too large to run") as found:
+        check(load("llama-2-7b"), {"B": 1, "S": 8})
+    assert found.value.got == "6,738,415,616"

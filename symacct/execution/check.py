@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from symacct.algebra.evaluate import evaluate
 from symacct.derivation.workload import prepared
 from symacct.derive import Account, derive
-from symacct.errors import RuleError
+from symacct.errors import RuleError, SizeError
 from symacct.execution.count import Counted, count
 from symacct.execution.gradients import TOLERANCE, disagreements, execute
 from symacct.execution.saved import SavedBytes, compare_saved
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 EQUAL, DIFFERS, NOT_VOUCHED = "equal", "differs", "not vouched"
 PRECISIONS = ("fp32", "bf16-pure")
+MOST: Mapping[str, int] = {
+    "params": 2 * 10**8, "memory.activations": 4 * 10**9, "flops.forward.matmul": 10**12,
+}  # fmt: skip
+"""What a check runs at most; float64 takes twice these bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +110,7 @@ def _broken(account: Account, sizes: Mapping[str, int]) -> tuple[str, ...]:
 
 
 def _checked(account: Account, sizes: Mapping[str, int], seed: int, small: tuple[str, ...]) -> CheckResult:
+    _affordable(account, sizes)
     counted = count(account.step, sizes, seed=seed)
     saved = compare_saved(account, sizes, counted.kept)
     failed, arrays = _arrays(account, sizes, seed)
@@ -121,6 +126,23 @@ def _checked(account: Account, sizes: Mapping[str, int], seed: int, small: tuple
     differences += [one.describe() for one in failed]
     unvouched = cannot_vouch(account)
     return CheckResult(account.source.name, sizes, rows, tuple(differences), unvouched, small)
+
+
+def _affordable(account: Account, sizes: Mapping[str, int]) -> None:
+    """Refuse a run that would take this machine's memory, or hours.
+
+    Raises:
+        SizeError: the derived parameters, saved bytes or FLOPs are too many to run here.
+    """
+    for name, most in MOST.items():
+        value = _value(account, name, sizes)
+        if value > most:
+            raise SizeError(
+                f"graph {account.source.name} is too large to run at these sizes",
+                expected=f"{name} of at most {most:,} {account[name].unit}",
+                got=f"{value:,}",
+                fix="check it at small sizes: leave them out, and they are chosen",
+            )
 
 
 def _value(account: Account, name: str, sizes: Mapping[str, int]) -> int:
