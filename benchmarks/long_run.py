@@ -42,7 +42,7 @@ def main() -> int:
     pace = f"{args.graphs / seconds:.0f} a second"
     print(f"{args.graphs} graphs from seed {args.seed} in {seconds:.0f} s, {pace}")
     for what, n in sorted(found.items()):
-        print(f"  {what:<44} {n:>14,}")
+        print(f"  {what:<70} {n:>14,}")
     return 1 if found["graphs that differ"] else 0
 
 
@@ -62,7 +62,7 @@ def one(seed: int, steps: int | None, found: Counter[str]) -> None:
     found["gradient arrays compared"] += outcome.gradients
     found["graphs that differ"] += bool(outcome.problems)
     if outcome.refused:
-        found[f"saved bytes refused: {outcome.refused[:60]}"] += 1
+        found[f"refused: {outcome.refused[:60]}"] += 1
     for problem in outcome.problems:
         print(f"seed {seed}: {problem}", flush=True)
 

@@ -28,7 +28,7 @@ class Outcome:
     Attributes:
         problems: each quantity that is not the same on both sides.
         formula: whether the symbolic formulas were compared; else the exact case of these sizes.
-        refused: why the engine derives no saved bytes, if it refuses.
+        refused: why the engine derives no saved bytes (or nothing at all), if it refuses.
         flops: contractions of both passes that were compared.
         saved: bytes that were compared.
         gradients: arrays that were compared.
@@ -50,6 +50,10 @@ def compare(drawn: RandomGraph) -> Outcome:
     """
     symbolic = derive(drawn.graph, precision=FLOAT64, saves="torch")
     account, refused = _account(symbolic, drawn.sizes)
+    try:
+        _ = account.step
+    except RuleError as error:
+        return Outcome((), formula=False, refused=error.what, flops=0, saved=0, gradients=0)
     counted = count(account.step, drawn.sizes, dtype="fp64", seed=drawn.seed)
     executed = execute(account.step, drawn.sizes, seed=drawn.seed)
     wrong = [one.describe() for one in disagreements(executed, counted, TOLERANCE)]
