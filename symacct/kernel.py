@@ -456,7 +456,7 @@ class Claim:
         return box
 
     def used(self, box: Box, uses: dict[str, Any]) -> dict[str, Any]:
-        """Raise the bounds that hypotheses give, and return the definitions among them by the size defined."""
+        """Raise the bounds that hypotheses give, and return the definitions by what they define."""
         simple, pending = set(self.growing), dict[str, Any]()
         for name, way in uses.items():
             one = self.hypotheses[name]

@@ -1,0 +1,1 @@
+"""Certificates: what the algebra found, written so that the kernel and Coq can check it."""

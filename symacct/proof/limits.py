@@ -1,0 +1,161 @@
+"""Constants for limits: how large a ratio can be, and how fast it falls, monomial by monomial."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from symacct import kernel
+from symacct.proof.prefix import Prefix, number
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from symacct.kernel import Box, Monomial, Poly, Ratio
+    from symacct.proof.witness import Finder
+
+HALF = Fraction(1, 2)
+Powers = dict[str, Fraction]
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """|ratio| <= constant * (sum of 1/g for g in over)."""
+
+    constant: Prefix
+    over: list[Prefix]
+
+    def falling(self, box: Box) -> Ratio:
+        """Return the sum of 1/g."""
+        total = kernel.constant(0)
+        for one in self.over:
+            total = box.plus(total, box.over(kernel.constant(1), box.read(one)))
+        return total
+
+
+def constant_for(
+    finder: Finder, ratio: Ratio, growing: Sequence[str], moving: Collection[str]
+) -> Prefix | None:
+    """Return a constant that |ratio| should not pass, or None where some term grows."""
+    terms: list[Prefix] = []
+    for monomial, c in _loose(finder, ratio[0]).items():
+        best = _match(finder, monomial, ratio[1], growing, moving, strict=False)
+        if best is None:
+            return None
+        terms.append(_scaled(abs(c) / best[1], best[0]))
+    return _sum(terms)
+
+
+def rate_for(finder: Finder, ratio: Ratio, growing: Sequence[str], moving: Collection[str]) -> Rate | None:
+    """Return a rate at which the ratio should fall, or None where some term does not fall."""
+    terms: list[Prefix] = []
+    over: dict[str, Prefix] = {}
+    for monomial, c in _loose(finder, ratio[0]).items():
+        best = _match(finder, monomial, ratio[1], growing, moving, strict=True)
+        if best is None:
+            return None
+        rest, value, falls = best
+        terms.append(_scaled(abs(c) / value, rest))
+        name = min(falls, key=lambda g: (falls[g], g))
+        word: Prefix = ["var", name]
+        over[kernel.canonical(word)] = word
+        if falls[name] > -1:
+            del over[kernel.canonical(word)]
+            over[f"sqrt {name}"] = ["sqrt", word]
+    if not terms:
+        return Rate("0", [["var", growing[0]]])
+    return Rate(_sum(terms), [over[key] for key in sorted(over)])
+
+
+def _loose(finder: Finder, top: Poly) -> Poly:
+    """Return a polynomial with floor(x) and ceil(x) replaced by x + 1 (or x, where 1 adds nothing)."""
+    result: Poly = {}
+    for monomial, c in top.items():
+        value: Ratio = {(): abs(c)}, kernel.ONE
+        for name, power in monomial:
+            word = finder.words.get(name, ["var"])
+            part: Ratio = {((name, 1),): Fraction(1)}, kernel.ONE
+            if word[0] in {"ceil", "floor"}:
+                part = finder.box.plus(finder.box.read(word[1]), kernel.constant(1))
+            for _ in range(power):
+                value = finder.box.product(value, part)
+        if value[1] != kernel.ONE:
+            value = {monomial: abs(c)}, kernel.ONE
+        for key, coefficient in value[0].items():
+            result[key] = result.get(key, Fraction(0)) + abs(coefficient)
+    return result
+
+
+def _match(
+    finder: Finder,
+    monomial: Monomial,
+    below: Poly,
+    growing: Sequence[str],
+    moving: Collection[str],
+    *,
+    strict: bool,
+) -> tuple[Prefix, Fraction, Powers] | None:
+    """Return the fixed part of monomial/term for the term below that outgrows it best, and its coefficient."""
+    found = []
+    for term, value in below.items():
+        powers: dict[str, int] = dict(monomial)
+        for name, power in term:
+            powers[name] = powers.get(name, 0) - power
+        grown = _growth(finder, powers, growing, moving)
+        if value <= 0 or grown is None:
+            continue
+        rest, falls = grown
+        if all(p <= 0 for p in falls.values()) and (not strict or any(p < 0 for p in falls.values())):
+            found.append((sum(falls.values()), len(rest), kernel.canonical(term), rest, value, falls))
+    if not found:
+        return None
+    _, _, _, rest, value, falls = min(found, key=lambda one: one[:3])
+    return _power_word(finder, rest), value, falls
+
+
+def _growth(
+    finder: Finder, powers: dict[str, int], growing: Sequence[str], moving: Collection[str]
+) -> tuple[dict[str, int], Powers] | None:
+    """Split a Laurent monomial into its fixed part and its powers of what grows."""
+    falls: Powers = {}
+    rest: dict[str, int] = {}
+    for name, power in powers.items():
+        word = finder.words.get(name)
+        if power == 0:
+            continue
+        if name in growing:
+            falls[name] = falls.get(name, Fraction(0)) + power
+        elif word is not None and word[0] == "sqrt" and word[1][0] == "var" and word[1][1] in growing:
+            falls[word[1][1]] = falls.get(word[1][1], Fraction(0)) + HALF * power
+        elif finder.box.inside.get(name, frozenset({name})) & set(moving) or word is None:
+            return None
+        else:
+            rest[name] = power
+    return rest, falls
+
+
+def _power_word(finder: Finder, powers: dict[str, int]) -> Prefix:
+    def side(sign: int) -> list[Prefix]:
+        return [
+            finder.words[g] if abs(e) == 1 else ["^", finder.words[g], str(abs(e))]
+            for g, e in sorted(powers.items())
+            if e * sign > 0
+        ]
+
+    above, below = (_joined(side(sign)) for sign in (1, -1))
+    return above if below == "1" else ["/", above, below]
+
+
+def _joined(factors: list[Prefix]) -> Prefix:
+    return factors[0] if len(factors) == 1 else ["*", *factors] if factors else "1"
+
+
+def _scaled(value: Fraction, rest: Prefix) -> Prefix:
+    if rest == "1":
+        return number(value)
+    return rest if value == 1 else ["*", number(value), rest]
+
+
+def _sum(terms: list[Prefix]) -> Prefix:
+    return terms[0] if len(terms) == 1 else ["+", *terms] if terms else "0"

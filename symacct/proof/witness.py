@@ -1,0 +1,217 @@
+"""Why a fraction is at least 0 on a box: found here, checked by the kernel.
+
+Tried in order: the shift, the cases of a min or max, and then one linear program over what is known to be at
+least 0 (squares, facts of atoms, hypotheses, bounds), each times a monomial.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from symacct import kernel
+from symacct.proof.feasible import weights
+from symacct.proof.prefix import Prefix, number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from symacct.kernel import Box, Monomial, Poly, Ratio
+
+SHIFT: dict[str, Any] = {"kind": "shift"}
+MOST_TERMS, MOST_SQUARES, DEEPEST = 60, 60, 3
+ATOMS = ("floor", "ceil", "min", "max")
+
+
+class Finder:
+    """Finds witnesses in one box; `words` are prefix forms of the box's variables."""
+
+    def __init__(self, box: Box, words: dict[str, Prefix]) -> None:
+        """Keep the box and its words; ``words`` maps a generator of the kernel to what it stands for."""
+        self.box = box
+        self.words = words
+
+    def find(self, value: Ratio, *, strict: bool = False, depth: int = 0) -> dict[str, Any] | None:
+        """Return a witness that the kernel accepts, or None."""
+        if self.box.sure(value, strict=strict):
+            return SHIFT
+        if depth < DEEPEST:
+            for name in self._atoms(value, ("min", "max")):
+                if found := self._cases(value, name, strict=strict, depth=depth):
+                    return found
+        return self._combined(value, strict=strict)
+
+    # ---- cases ----
+
+    def _atoms(self, value: Ratio, heads: tuple[str, ...]) -> list[str]:
+        found = {g for m in value[0] for g, _ in m if g in self.words and self.words[g][0] in heads}
+        return sorted(found)
+
+    def _cases(self, value: Ratio, name: str, *, strict: bool, depth: int) -> dict[str, Any] | None:
+        each = []
+        if any(g == name for m in value[1] for g, _ in m):
+            return None
+        for operand in self.words[name][1:]:
+            one = self.find(self._replaced(value, name, operand), strict=strict, depth=depth + 1)
+            if one is None:
+                return None
+            each.append(one)
+        return {"kind": "cases", "atom": self.words[name], "each": each}
+
+    def _replaced(self, value: Ratio, name: str, operand: Prefix) -> Ratio:
+        part, result = self.box.read(operand), kernel.constant(0)
+        for monomial, c in value[0].items():
+            term: Ratio = {tuple(pair for pair in monomial if pair[0] != name): c}, value[1]
+            for _ in range(dict(monomial).get(name, 0)):
+                term = self.box.product(term, part)
+            result = self.box.plus(result, term)
+        return result
+
+    # ---- one linear program ----
+
+    def _combined(self, value: Ratio, *, strict: bool) -> dict[str, Any] | None:
+        """Subtract weighted squares and facts, so that the shift shows what is left."""
+        if len(value[0]) > MOST_TERMS:
+            return None
+        known = [(times, factor, self._moved(worth)) for times, factor, worth in self._known(value)]
+        target = self._moved((value[0], kernel.ONE))
+        usable = [one for one in known if one[2] is not None]
+        if target is None or not usable:
+            return None
+        least = {() if strict else None: Fraction(1, 1000) if strict else Fraction(0)}
+        right = {m: -c for m, c in target.items()}
+        if strict:
+            right[()] = right.get((), Fraction(0)) + least[()]
+        found = weights([{m: -c for m, c in worth.items()} for _, _, worth in usable], right)  # type: ignore[union-attr, misc]
+        if found is None:
+            return None
+        terms = [
+            {"times": _times(number(w), times), "factors": [factor]}
+            for w, (times, factor, _) in zip(found, usable, strict=True)
+            if w
+        ]
+        return {"kind": "sum", "scale": self.written(value[1]), "terms": terms}
+
+    def _moved(self, value: Ratio) -> dict[object, Fraction] | None:
+        """Return the coefficients after the shift, or None where a variable has no bound."""
+        moved: Poly = dict(value[0])
+        for name in sorted({g for m in moved for g, _ in m}):
+            if name not in self.box.lower:
+                return None
+            step: Poly = {((name, 1),): Fraction(1)}
+            kernel.put(step, {(): Fraction(self.box.lower[name])})
+            before, moved = moved, {}
+            for monomial, c in before.items():
+                piece: Poly = {tuple(pair for pair in monomial if pair[0] != name): c}
+                for _ in range(dict(monomial).get(name, 0)):
+                    product: Poly = {}
+                    for left, a in piece.items():
+                        for right, b in step.items():
+                            kernel.put(product, {kernel.join(left, right): a * b})
+                    piece = product
+                kernel.put(moved, piece)
+        return dict(moved)
+
+    def _known(self, value: Ratio) -> Iterator[tuple[Prefix, dict[str, Any], Ratio]]:
+        """Yield (weight, factor, value of both): what is at least 0 and might help."""
+        box = self.box
+        bases = [*self._squares(value[0])]
+        for times, base in bases[:MOST_SQUARES]:
+            square = self.box.product(base, base)
+            worth = box.product((times, kernel.ONE), square)
+            yield self.written(times), {"square": self.written(base[0])}, worth
+        facts: list[tuple[dict[str, Any], Ratio]] = [
+            ({"hypothesis": h}, fact) for h, fact in box.facts.items()
+        ]
+        for name in self._atoms(value, ATOMS):
+            word = self.words[name]
+            sides = range(len(word) - 1 if word[0] in {"min", "max"} else 2)
+            facts += [({"atom": word, "side": str(side)}, box.fact(word, side)) for side in sides]
+        for factor, fact in facts:
+            for monomial in self._multipliers(value[0]):
+                worth = box.product((monomial, kernel.ONE), fact)
+                cleared = box.product(worth, (fact[1], kernel.ONE))
+                if cleared[1] == kernel.ONE:
+                    times = box.times(monomial, fact[1])
+                    yield self.written(times), factor, cleared
+
+    def _multipliers(self, top: Poly) -> list[Poly]:
+        """Return the monomials that divide one of a sum, the small ones first."""
+        found: dict[Monomial, None] = {(): None}
+        for monomial in top:
+            for name, _ in monomial:
+                for before in [m for m in found if sum(e for _, e in m) < 3]:
+                    found.setdefault(kernel.join(before, ((name, 1),)))
+        ordered = sorted(found, key=lambda m: (sum(e for _, e in m), m))
+        return [{m: Fraction(1)} for m in ordered[:20] if all(g in self.box.lower for g, _ in m)]
+
+    def _squares(self, top: Poly) -> Iterator[tuple[Poly, Ratio]]:
+        """Yield (g, u - t*v): g*u^2 and g*v^2 occur with a plus, g*u*v with a minus."""
+        positive = [(m, c) for m, c in top.items() if c > 0]
+        for middle, c in top.items():
+            if c > 0:
+                continue
+            for at, (first, a) in enumerate(positive):
+                for second, b in positive[at + 1 :]:
+                    if kernel.join(first, second) == kernel.join(middle, middle):
+                        shared = _common(first, second)
+                        u, v = (_half(_without(m, shared)) for m in (first, second))
+                        for t in {Fraction(1), -c / (2 * a), 2 * b / -c}:
+                            yield (
+                                {shared: Fraction(1)},
+                                (kernel.put({u: Fraction(1)}, {v: t}, -1), kernel.ONE),
+                            )
+
+    def written(self, poly: Poly) -> Prefix:
+        """Return a polynomial of the kernel in prefix form."""
+        terms = [_times(number(c), self._monomial(m)) for m, c in sorted(poly.items())]
+        return terms[0] if len(terms) == 1 else ["+", *terms] if terms else "0"
+
+    def _monomial(self, monomial: Monomial) -> Prefix:
+        powers = [self.words[g] if e == 1 else ["^", self.words[g], str(e)] for g, e in monomial]
+        return powers[0] if len(powers) == 1 else ["*", *powers] if powers else "1"
+
+
+def words_of(box: Box, sides: list[Prefix], left_open: dict[str, Prefix]) -> dict[str, Prefix]:
+    """Return what each variable of the box stands for: names, atoms of the sides, what hypotheses leave open."""
+    words: dict[str, Prefix] = {name: ["var", name] for name in box.names} | left_open
+    finder = Finder(box, words)
+    for side in sides:
+        for atom in _atoms_in(side):
+            value = box.read(atom)
+            if len(value[0]) == 1 and value[1] == kernel.ONE:
+                ((monomial, _),) = value[0].items()
+                if len(monomial) == 1 and "[" in monomial[0][0]:
+                    words.setdefault(monomial[0][0], atom)
+    for name in [*box.roots, *box.roots]:
+        if all(g in words for m in box.roots[name] for g, _ in m):
+            words[name] = ["sqrt", finder.written(box.roots[name])]
+    return words
+
+
+def _atoms_in(expr: Prefix) -> Iterator[Prefix]:
+    if isinstance(expr, list) and expr[0] not in {"var", "sum"}:
+        for part in expr[1:]:
+            yield from _atoms_in(part)
+        if expr[0] in ATOMS:
+            yield expr
+
+
+def _times(left: Prefix, right: Prefix) -> Prefix:
+    if left == "1" or right == "1":
+        return right if left == "1" else left
+    return ["*", left, *(right[1:] if right[0] == "*" else [right])]
+
+
+def _common(left: Monomial, right: Monomial) -> Monomial:
+    powers = dict(right)
+    return tuple((g, min(e, powers[g])) for g, e in left if g in powers)
+
+
+def _without(monomial: Monomial, part: Monomial) -> Monomial:
+    powers = dict(part)
+    return tuple((g, e - powers.get(g, 0)) for g, e in monomial if e > powers.get(g, 0))
+
+
+def _half(monomial: Monomial) -> Monomial:
+    return tuple((g, e // 2) for g, e in monomial)
