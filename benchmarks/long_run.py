@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from agreement import compare
 from random_graphs import random_graph
 
-from symacct.graph import Repeat, walk
+from symacct.nodes import Repeat, walk
 
 
 def main() -> int:

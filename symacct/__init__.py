@@ -5,9 +5,7 @@ Names are imported when they are first used, so that ``import symacct`` is insta
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -17,11 +15,10 @@ if TYPE_CHECKING:
     from symacct.build import graph as graph
     from symacct.convention import CONVENTIONS as CONVENTIONS
     from symacct.convention import Convention as Convention
-    from symacct.convention import convention as convention
-    from symacct.derive import Account as Account
-    from symacct.derive import derive as derive
+    from symacct.account import Account as Account
+    from symacct.account import derive as derive
     from symacct.errors import SymacctError as SymacctError
-    from symacct.graph import Graph as Graph
+    from symacct.nodes import Graph as Graph
     from symacct.policy import Policy as Policy
     from symacct.policy import precision as precision
     from symacct.quantity import Quantity as Quantity
@@ -30,16 +27,16 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 HOMES = {
-    "Account": "symacct.derive", "Builder": "symacct.build", "CONVENTIONS": "symacct.convention",
-    "Convention": "symacct.convention", "Definition": "symacct.build", "Graph": "symacct.graph",
+    "Account": "symacct.account", "Builder": "symacct.build", "CONVENTIONS": "symacct.convention",
+    "Convention": "symacct.convention", "Definition": "symacct.build", "Graph": "symacct.nodes",
     "Policy": "symacct.policy", "Quantity": "symacct.quantity", "SymacctError": "symacct.errors",
-    "Var": "symacct.build", "convention": "symacct.convention", "derive": "symacct.derive",
+    "Var": "symacct.build", "derive": "symacct.account",
     "graph": "symacct.build", "load": "symacct.readers.files", "precision": "symacct.policy",
 }  # fmt: skip
 """Where each public name lives."""
 
 __all__ = ["CONVENTIONS", "Account", "Builder", "Convention", "Definition", "Graph", "Policy", "Quantity",
-           "SymacctError", "Var", "convention", "derive", "graph", "load", "precision"]  # fmt: skip
+           "SymacctError", "Var", "derive", "graph", "load", "precision"]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
@@ -53,17 +50,3 @@ def __dir__() -> list[str]:
     """Return the public names."""
     return [*__all__, "__version__"]
 
-
-class _Package(ModuleType):
-    """A package whose public names stay what they are when the modules of the same names are imported.
-
-    Importing ``symacct.derive`` would otherwise put the module in the place of the function.
-    """
-
-    def __setattr__(self, name: str, value: object) -> None:
-        """Set an attribute, except for a module over a public name."""
-        if not (name in HOMES and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

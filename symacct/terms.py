@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from symacct.algebra.normal import product, total
 from symacct.algebra.symbols import as_expr
 from symacct.derivation.ranges import over
-from symacct.graph import Graph, Repeat, walk
+from symacct.nodes import Graph, Repeat, walk
 from symacct.ops.optimizer import RULES
 from symacct.units import ONE, Unit
 

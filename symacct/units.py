@@ -327,6 +327,32 @@ def _refuse_ambiguous(name: str) -> None:
         )
 
 
+def long_name(name: str) -> str:
+    """Return the long name of a unit.
+
+    >>> long_name("s"), long_name("ms")
+    ('second', 'millisecond')
+    """
+    return str(_registry()[0].get_name(SYMBOLS.get(name, name)))
+
+
+def meant(name: str) -> str | None:
+    """Return what a refused name most likely means: a rate where it ends in S, bits where it ends in b.
+
+    >>> [meant(name) for name in ("TFLOPS", "Gb", "Gbps", "GBps", "KB", "tokn", "heads")]
+    ['TFLOP/s', 'Gbit', 'Gbit/s', 'GB/s', 'kB', 'token', None]
+    """
+    rate, bits = RATE_AS_COUNT.fullmatch(name), BITS.fullmatch(name)
+    if rate:
+        return f"{rate['prefix']}{'FLOP' if rate['unit'] == 'FLOP' else 'op'}/s"
+    if bits:
+        prefix = "k" if bits["prefix"] == "K" else bits["prefix"] or ""
+        return f"{prefix}bit{'/s' if bits['rate'] else ''}"
+    if name.endswith("ps") and is_unit(name[:-2]):
+        return f"{name[:-2]}/s"
+    return _near(name, 0.75)
+
+
 def unit_names() -> list[str]:
     """Return the sorted names of all units, without prefixes.
 
@@ -336,10 +362,14 @@ def unit_names() -> list[str]:
     return list(_registry()[2])
 
 
-def _unknown(name: str) -> UnitError:
+def _near(name: str, cutoff: float = 0.6) -> str | None:
     names = unit_names()
     folded = {known.lower(): known for known in [*names, "GB", "MB", "kB", "TB", "GiB", "MiB", "KiB", "kWh"]}
-    near = folded.get(name.lower()) or next(iter(get_close_matches(name, names, n=1, cutoff=0.6)), None)
+    return folded.get(name.lower()) or next(iter(get_close_matches(name, names, n=1, cutoff=cutoff)), None)
+
+
+def _unknown(name: str) -> UnitError:
+    names, near = unit_names(), _near(name)
     fix = f"did you mean {near!r}?" if near else None
     if name.endswith("ps") and is_unit(name[:-2]):
         fix = f"write {name[:-2]}/s"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from symacct.algebra.evaluate import evaluate
-from symacct.derive import Account, derive
+from symacct.account import Account, derive
 from symacct.errors import RuleError
 from symacct.execution.count import Counted, count
 from symacct.execution.gradients import disagreements, execute

@@ -32,14 +32,14 @@ from random_repeats import repeated
 from sketch import SIZES, Sketch
 
 from symacct.build import Builder, Var
-from symacct.derive import derive
+from symacct.account import derive
 from symacct.errors import RuleError
-from symacct.graph import Repeat, walk
+from symacct.nodes import Repeat, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from symacct.graph import Graph
+    from symacct.nodes import Graph
 
 OPS: tuple[Callable[[Sketch], Var | None], ...] = (
     linear, linear, linear, renamed, product, product, unary, unary, binary, binary, reduced, normalised,

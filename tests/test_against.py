@@ -15,7 +15,7 @@ from symacct.errors import UsageError  # noqa: E402
 from symacct.execution.against import check_against  # noqa: E402
 
 if TYPE_CHECKING:
-    from symacct.graph import Graph
+    from symacct.nodes import Graph
 
 SOURCE = """
 import torch

@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 from symacct import load  # noqa: E402
 from symacct.algebra.evaluate import evaluate  # noqa: E402
 from symacct.build import Builder, Var  # noqa: E402
-from symacct.derive import derive  # noqa: E402
+from symacct.account import derive  # noqa: E402
 from symacct.errors import SizeError, UnknownNameError  # noqa: E402
 from symacct.execution.check import check  # noqa: E402
 from symacct.execution.sizes import choose_sizes  # noqa: E402
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from sympy import Expr
 
-    from symacct.graph import Graph
+    from symacct.nodes import Graph
     from symacct.tensor import Tensor
 
 MODELS = ("gpt2", "llama-3-8b", "mixtral-8x7b", "qwen3-8b")

@@ -15,7 +15,7 @@ from symacct.cli import catalogue, main
 from symacct.cli.list import LISTS
 from symacct.cli.main import VERBS
 from symacct.convention import CHOICES, CONVENTIONS
-from symacct.derive import derive
+from symacct.account import derive
 from symacct.errors import SymacctError
 from symacct.op import Op
 from symacct.ops import OPS

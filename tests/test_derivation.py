@@ -7,7 +7,7 @@ from symacct.algebra.normal import normal, same
 from symacct.algebra.symbols import symbol
 from symacct.build import Builder
 from symacct.convention import CONVENTIONS, convention
-from symacct.derive import derive
+from symacct.account import derive
 from symacct.errors import RuleError, SizeError, UnknownNameError
 
 B, D, L, F, S, K, H, E = (symbol(name) for name in "BDLFSKHE")

@@ -8,12 +8,12 @@ torch = pytest.importorskip("torch")
 
 from symacct.build import Builder, Var  # noqa: E402
 from symacct.derivation.differentiate import differentiate  # noqa: E402
-from symacct.derive import derive  # noqa: E402
+from symacct.account import derive  # noqa: E402
 from symacct.errors import GraphError, RuleError  # noqa: E402
 from symacct.execution.count import count  # noqa: E402
 from symacct.execution.gradients import disagreements, execute  # noqa: E402
 from symacct.execution.saved import compare_saved  # noqa: E402
-from symacct.graph import Graph, Node, walk  # noqa: E402
+from symacct.nodes import Graph, Node, walk  # noqa: E402
 
 
 def test_a_cotangent_has_the_axes_of_its_tensor_not_the_words_of_an_equation() -> None:

@@ -11,7 +11,7 @@ from random_graphs import random_graph
 
 from symacct import Builder, derive, load
 from symacct.errors import GraphError, SymacctError
-from symacct.graph import Carry, Graph, Node, Repeat
+from symacct.nodes import Carry, Graph, Node, Repeat
 from symacct.ops import OPS
 from symacct.readers.files import list_graphs, list_models
 from symacct.readers.graph_check import check

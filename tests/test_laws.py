@@ -14,9 +14,9 @@ from symacct.derivation.differentiate import differentiate
 from symacct.derivation.saved import saved
 from symacct.derivation.static import parameters
 from symacct.derivation.work import backward_work, forward_work
-from symacct.derive import derive
+from symacct.account import derive
 from symacct.errors import RuleError
-from symacct.graph import Carry, Graph, Node, Repeat
+from symacct.nodes import Carry, Graph, Node, Repeat
 from symacct.terms import price
 
 SEEDS = st.integers(min_value=0, max_value=2**32)

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from symacct import derive, load
-from symacct.graph import Repeat
+from symacct.nodes import Repeat
 from symacct.readers.configs import read_config
 from symacct.readers.decoder import decoder_graph
 from symacct.readers.families import FAMILIES

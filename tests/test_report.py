@@ -14,7 +14,7 @@ from symacct import report
 from symacct.algebra.condition import Condition
 from symacct.algebra.normal import normal, same
 from symacct.build import Builder
-from symacct.derive import QUANTITIES, derive
+from symacct.account import QUANTITIES, derive
 from symacct.errors import UnknownNameError
 from symacct.execution.sizes import choose_sizes
 from symacct.printers import text
@@ -303,7 +303,7 @@ def test_markdown_rows_have_one_width(chain):
 def test_an_outline_names_every_node_and_everything_saved(name):
     account = derive(load(name))
     shown = outline(account, 10_000)
-    from symacct.graph import walk
+    from symacct.nodes import walk
 
     for node, _ in [*walk(account.graph.nodes), *walk(account.step.backward)]:
         assert node.label in shown

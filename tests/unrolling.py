@@ -4,7 +4,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from symacct.algebra.evaluate import substitute
-from symacct.graph import Graph, Node, Repeat, bind_tensor
+from symacct.nodes import Graph, Node, Repeat, bind_tensor
 
 
 def unrolled(graph: Graph) -> Graph:

@@ -9,7 +9,7 @@ from symacct.build.networks import Networks
 from symacct.build.repeats import Repeats
 from symacct.build.scope import Var
 from symacct.errors import GraphError
-from symacct.graph import Graph
+from symacct.nodes import Graph
 
 
 class Builder(Networks, Repeats):

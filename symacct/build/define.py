@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from symacct.build.scope import Var
-    from symacct.graph import Graph
+    from symacct.nodes import Graph
     from symacct.tensor import Dim
 
 

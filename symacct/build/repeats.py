@@ -8,7 +8,7 @@ from symacct.algebra.normal import same
 from symacct.algebra.symbols import as_expr, index_symbol
 from symacct.build.scope import Scope, Var
 from symacct.errors import GraphError, SizeError
-from symacct.graph import Carry, Repeat, Step_, check_range
+from symacct.nodes import Carry, Repeat, Step_, check_range
 from symacct.tensor import Dim, Tensor
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from symacct.algebra.condition import Condition
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr, check_name, symbol
 from symacct.errors import GraphError, SizeError, SymacctError, unknown
-from symacct.graph import Node, Step_
+from symacct.nodes import Node, Step_
 from symacct.syntax import read_formula
 from symacct.tensor import Dim, Tensor
 

@@ -47,7 +47,7 @@ def run(args: Namespace) -> int:
 
 
 def _checked(args: Namespace) -> CheckResult:
-    from symacct.derive import derive
+    from symacct.account import derive
 
     graph = options.read_graph(args)
     sizes = options.read_at(args, derive(graph).graph)

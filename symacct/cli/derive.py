@@ -10,7 +10,7 @@ from symacct.errors import UsageError
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from symacct.derive import Account
+    from symacct.account import Account
     from symacct.report.data import Report
 
 FORMATS = ("text", "markdown", "latex", "json", "csv")
@@ -43,7 +43,7 @@ def add(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Derive, and write the report."""
-    from symacct.derive import derive
+    from symacct.account import derive
 
     if args.explain and args.only:
         raise UsageError("--explain and --only choose different tables", expected="one of them", got="both")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 VERBS = {
     "derive": "the formulas of a graph, with where each term comes from",
     "show": "the graph and its derived backward pass",
+    "calc": "arithmetic with units, checked: 6e24 FLOP / (4e17 FLOP/s) in days",
     "check": "run a graph with torch: derived against counted",
     "list": "what there is: graphs, models, dtypes, conventions, units, ...",
 }

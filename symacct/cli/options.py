@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from symacct.convention import Convention
-    from symacct.graph import Graph
+    from symacct.nodes import Graph
     from symacct.policy import Policy
 
 ATTENTION = ("full", "half", "exact")

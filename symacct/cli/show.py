@@ -9,7 +9,7 @@ from symacct.cli import options, output
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from symacct.derive import Account
+    from symacct.account import Account
 
 FORMATS = ("text", "json")
 
@@ -30,7 +30,7 @@ def run(args: Namespace) -> int:
 
         output.write(source(args.graph))
         return 0
-    from symacct.derive import derive
+    from symacct.account import derive
 
     policy = options.read_policy(args)
     account = derive(options.read_graph(args), policy=policy)

@@ -17,7 +17,7 @@ from symacct.algebra.evaluate import substitute
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr
 from symacct.errors import RuleError
-from symacct.graph import Carry, Graph, Node, Repeat, Step_
+from symacct.nodes import Carry, Graph, Node, Repeat, Step_
 from symacct.ops.elementwise import Elementwise
 from symacct.tensor import Tensor
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from sympy import Expr, Symbol
 
-    from symacct.graph import Repeat
+    from symacct.nodes import Repeat
 
 Range = tuple["Expr", "Expr"]
 Box = tuple[Range, ...]

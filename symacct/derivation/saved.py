@@ -11,7 +11,7 @@ from symacct.algebra.normal import normal, total
 from symacct.algebra.symbols import as_expr
 from symacct.derivation.ranges import Box, Range, over_box, required, union
 from symacct.derivation.storage import Storage
-from symacct.graph import Node, Repeat, Step_, walk
+from symacct.nodes import Node, Repeat, Step_, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

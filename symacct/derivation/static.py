@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from symacct.algebra.normal import total
 from symacct.derivation.ranges import over
 from symacct.derivation.storage import Storage
-from symacct.graph import Graph, Node, Repeat, walk
+from symacct.nodes import Graph, Node, Repeat, walk
 from symacct.ops.lookup import Embedding
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from symacct.algebra.normal import normal, same
 from symacct.derivation.ranges import required
 from symacct.errors import RuleError
-from symacct.graph import Carry, Graph, Node, Repeat, walk
+from symacct.nodes import Carry, Graph, Node, Repeat, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

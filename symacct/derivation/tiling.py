@@ -8,13 +8,13 @@ from symacct.algebra.evaluate import substitute
 from symacct.algebra.normal import normal, total
 from symacct.algebra.symbols import symbol
 from symacct.derivation.ranges import over
-from symacct.graph import Node, walk
+from symacct.nodes import Node, walk
 from symacct.ops.tiled import Load, Store
 
 if TYPE_CHECKING:
     from sympy import Expr
 
-    from symacct.graph import Graph
+    from symacct.nodes import Graph
 
 
 def slow_traffic(graph: Graph) -> tuple[Expr, Expr]:

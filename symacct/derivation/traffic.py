@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from symacct.algebra.normal import normal, product, same, total
 from symacct.derivation.ranges import over, over_box, union
 from symacct.derivation.static import trained
-from symacct.graph import Node, Repeat, walk
+from symacct.nodes import Node, Repeat, walk
 from symacct.ops.join import Slice
 from symacct.ops.optimizer import RULES
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from symacct.derivation.differentiate import Step
     from symacct.derivation.ranges import Box
-    from symacct.graph import Step_
+    from symacct.nodes import Step_
     from symacct.tensor import Tensor
 
 Path = tuple[Repeat, ...]

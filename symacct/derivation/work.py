@@ -10,7 +10,7 @@ from symacct.algebra.symbols import as_expr
 from symacct.derivation.ranges import over
 from symacct.derivation.static import trained
 from symacct.derivation.storage import Storage
-from symacct.graph import Node, Repeat, Step_, walk
+from symacct.nodes import Node, Repeat, Step_, walk
 from symacct.ops.attention import FusedAttention
 from symacct.ops.attention_grad import FusedAttentionGrad
 from symacct.ops.lookup import Embedding, EmbeddingGrad
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sympy import Expr
 
     from symacct.derivation.differentiate import Step
-    from symacct.graph import Graph
+    from symacct.nodes import Graph
     from symacct.op import Op
     from symacct.tensor import Tensor
 

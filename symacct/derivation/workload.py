@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sympy import Min, Symbol
 
 from symacct.errors import GraphError
-from symacct.graph import Carry, Graph, Node, Repeat, Step_, walk
+from symacct.nodes import Carry, Graph, Node, Repeat, Step_, walk
 from symacct.ops.cache import Cached
 from symacct.ops.dropout import Dropout
 from symacct.ops.loss import CrossEntropy

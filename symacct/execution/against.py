@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from symacct.algebra.evaluate import check_sizes, evaluate
-from symacct.derive import Account, derive
+from symacct.account import Account, derive
 from symacct.execution.check import DIFFERS, CheckResult, Row, compared
 from symacct.execution.count import flops
 from symacct.execution.framework import load_torch, plain_einsum
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from symacct.build import Definition
-    from symacct.graph import Graph
+    from symacct.nodes import Graph
 
 SHOWN = 12
 WHOLE = "the module itself"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from symacct.algebra.evaluate import evaluate
 from symacct.derivation.workload import prepared
-from symacct.derive import Account, derive
+from symacct.account import Account, derive
 from symacct.errors import RuleError, SizeError
 from symacct.execution.count import Counted, count
 from symacct.execution.gradients import TOLERANCE, disagreements, execute
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from symacct.build import Definition
     from symacct.execution.gradients import Disagreement
-    from symacct.graph import Graph
+    from symacct.nodes import Graph
 
 EQUAL, DIFFERS, NOT_VOUCHED = "equal", "differs", "not vouched"
 PRECISIONS = ("fp32", "bf16-pure")

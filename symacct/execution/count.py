@@ -10,7 +10,7 @@ from symacct.execution.framework import load_torch, plain_einsum
 from symacct.execution.interpret import Interpreter, Place
 from symacct.execution.kept import Keeping, KeptStorage
 from symacct.execution.torch_arrays import TorchArrays
-from symacct.graph import Node, walk
+from symacct.nodes import Node, walk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

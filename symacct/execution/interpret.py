@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from symacct.algebra.evaluate import evaluate
 from symacct.algebra.symbols import as_expr
 from symacct.errors import GraphError, SizeError
-from symacct.graph import Node, Repeat, Step_
+from symacct.nodes import Node, Repeat, Step_
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from symacct.algebra.evaluate import evaluate
 from symacct.algebra.symbols import as_expr
-from symacct.graph import Node, walk
+from symacct.nodes import Node, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from symacct.derive import Account
+    from symacct.account import Account
     from symacct.execution.kept import KeptStorage
-    from symacct.graph import Graph
+    from symacct.nodes import Graph
 
 MASK_DTYPE = "bool"
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from symacct.algebra.evaluate import check_sizes, evaluate, names_of
 from symacct.errors import SizeError
 from symacct.execution.interpret import Place
-from symacct.graph import Node, Repeat, bind_tensor
+from symacct.nodes import Node, Repeat, bind_tensor
 from symacct.ops.rotary import Rotary
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sympy import Expr
 
     from symacct.algebra.condition import Condition
-    from symacct.graph import Graph, Step_
+    from symacct.nodes import Graph, Step_
 
 CANDIDATES = (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 20, 24, 32, 64)
 MOST_TRIES = 20_000

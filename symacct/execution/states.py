@@ -12,7 +12,7 @@ from symacct.execution.values import places
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from symacct.graph import Graph
+    from symacct.nodes import Graph
 
 OPTIMIZERS: Mapping[str, Callable[[Any, Any], Any]] = {
     "sgd": lambda optim, ps: optim.SGD(ps, lr=1e-3),

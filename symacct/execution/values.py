@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from symacct.errors import SymacctError
 from symacct.execution.interpret import Key, Place, Store
-from symacct.graph import Node, Repeat, walk
+from symacct.nodes import Node, Repeat, walk
 from symacct.ops.grouped import GroupedMatmul
 from symacct.ops.lookup import Embedding
 from symacct.ops.loss import CrossEntropy
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from symacct.derivation.differentiate import Step
     from symacct.execution.torch_arrays import TorchArrays
-    from symacct.graph import Graph
+    from symacct.nodes import Graph
     from symacct.tensor import Tensor
 
 LEAVES = ("input", "weight", "constant", "cache")

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from symacct.execution.states import OPTIMIZERS
-from symacct.graph import Node, walk
+from symacct.nodes import Node, walk
 from symacct.ops.attention import FusedAttention
 from symacct.ops.grouped import GroupedMatmul
 from symacct.ops.optimizer import RULES
 from symacct.tensor import FLOATING_DTYPES, FOLLOWING_DTYPES
 
 if TYPE_CHECKING:
-    from symacct.derive import Account
-    from symacct.graph import Graph
+    from symacct.account import Account
+    from symacct.nodes import Graph
 
 EAGER = {
     FusedAttention: "torch's math attention keeps the probabilities, which a fused kernel makes again",

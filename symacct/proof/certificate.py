@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from itertools import islice, product
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from symacct.proof.prefix import from_prefix, number, to_prefix
 from symacct.proof.witness import Finder, words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from sympy import Expr
 
@@ -31,7 +32,7 @@ __all__ = [
 ]  # fmt: skip
 
 Certificate = dict[str, Any]
-Bounds = "Mapping[str, int] | int"
+Bounds = Mapping[str, int] | int
 SMALL = (0, 1, 2, 3, 5, 7, 11)
 STARTS = (None, 2, 3, 4, 8, 16, 64, 1024)
 MOST_POINTS = 4_000
@@ -79,7 +80,7 @@ def certify_asymptotic(
     hypotheses: Sequence[Condition] = (),
 ) -> Certificate | None:
     """Return a certificate that the ratio of the sides tends to 1, with a constant and a threshold."""
-    return _Case(lhs, "~", rhs, bounds, hypotheses, growing).first(lambda case, uses: _rate(case, uses))
+    return _Case(lhs, "~", rhs, bounds, hypotheses, growing).first(_rate)
 
 
 def certify_order(
@@ -117,7 +118,7 @@ def certify_refuted_limit(
     bounds: Bounds = 1,
     hypotheses: Sequence[Condition] = (),
 ) -> Certificate | None:
-    """Return a certificate that ``~``, ``O`` or ``Theta`` is false: the ratio tends elsewhere, or has no bound."""
+    """Return a certificate that a limit is false: the ratio tends elsewhere, or has no bound."""
     case = _Case(lhs, relation, rhs, bounds, hypotheses, growing, refuted=True)
     return case.first(lambda one, uses: _elsewhere(one, uses) or _unbounded(one, uses))
 

@@ -13,7 +13,8 @@ def weights(columns: list[dict[object, Fraction]], target: dict[object, Fraction
 
     The first phase of the simplex method, over fractions, with Bland's rule so that it ends.
 
-    >>> weights([{"a": Fraction(2)}, {"a": Fraction(-1), "b": Fraction(1)}], {"a": Fraction(1), "b": Fraction(1)})
+    >>> one = Fraction(1)
+    >>> weights([{"a": 2 * one}, {"a": -one, "b": one}], {"a": one, "b": one})
     [Fraction(1, 1), Fraction(1, 1)]
     """
     names = list(dict.fromkeys([*target, *(name for column in columns for name in column)]))

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from symacct.proof.witness import Finder
 
 HALF = Fraction(1, 2)
+THETA = "what rounding adds"
 Powers = dict[str, Fraction]
 
 
@@ -39,8 +40,9 @@ def constant_for(
 ) -> Prefix | None:
     """Return a constant that |ratio| should not pass, or None where some term grows."""
     terms: list[Prefix] = []
-    for monomial, c in _loose(finder, ratio[0]).items():
-        best = _match(finder, monomial, ratio[1], growing, moving, strict=False)
+    top, under = _loose(finder, ratio)
+    for monomial, c in top.items():
+        best = _match(finder, monomial, under, growing, moving, strict=False)
         if best is None:
             return None
         terms.append(_scaled(abs(c) / best[1], best[0]))
@@ -51,8 +53,9 @@ def rate_for(finder: Finder, ratio: Ratio, growing: Sequence[str], moving: Colle
     """Return a rate at which the ratio should fall, or None where some term does not fall."""
     terms: list[Prefix] = []
     over: dict[str, Prefix] = {}
-    for monomial, c in _loose(finder, ratio[0]).items():
-        best = _match(finder, monomial, ratio[1], growing, moving, strict=True)
+    top, under = _loose(finder, ratio)
+    for monomial, c in top.items():
+        best = _match(finder, monomial, under, growing, moving, strict=True)
         if best is None:
             return None
         rest, value, falls = best
@@ -68,23 +71,24 @@ def rate_for(finder: Finder, ratio: Ratio, growing: Sequence[str], moving: Colle
     return Rate(_sum(terms), [over[key] for key in sorted(over)])
 
 
-def _loose(finder: Finder, top: Poly) -> Poly:
-    """Return a polynomial with floor(x) and ceil(x) replaced by x + 1 (or x, where 1 adds nothing)."""
-    result: Poly = {}
-    for monomial, c in top.items():
-        value: Ratio = {(): abs(c)}, kernel.ONE
+def _loose(finder: Finder, ratio: Ratio) -> Ratio:
+    """Return a bound on |ratio|: floor(x) as x - t and ceil(x) as x + t with t from 0 to 1, then no minus."""
+    total = kernel.constant(0)
+    rounding: Ratio = {((THETA, 1),): Fraction(1)}, kernel.ONE
+    for monomial, c in ratio[0].items():
+        value: Ratio = {(): c}, kernel.ONE
         for name, power in monomial:
             word = finder.words.get(name, ["var"])
             part: Ratio = {((name, 1),): Fraction(1)}, kernel.ONE
             if word[0] in {"ceil", "floor"}:
-                part = finder.box.plus(finder.box.read(word[1]), kernel.constant(1))
+                part = finder.box.plus(finder.box.read(word[1]), rounding, 1 if word[0] == "ceil" else -1)
             for _ in range(power):
                 value = finder.box.product(value, part)
-        if value[1] != kernel.ONE:
-            value = {monomial: abs(c)}, kernel.ONE
-        for key, coefficient in value[0].items():
-            result[key] = result.get(key, Fraction(0)) + abs(coefficient)
-    return result
+        total = finder.box.plus(total, value)
+    result: Poly = {}
+    for monomial, c in total[0].items():
+        kernel.put(result, {tuple(pair for pair in monomial if pair[0] != THETA): abs(c)})
+    return result, finder.box.times(total[1], ratio[1])
 
 
 def _match(
@@ -96,7 +100,7 @@ def _match(
     *,
     strict: bool,
 ) -> tuple[Prefix, Fraction, Powers] | None:
-    """Return the fixed part of monomial/term for the term below that outgrows it best, and its coefficient."""
+    """Return the fixed part of monomial/term, for the term below that outgrows it best."""
     found = []
     for term, value in below.items():
         powers: dict[str, int] = dict(monomial)

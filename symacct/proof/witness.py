@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from symacct.kernel import Box, Monomial, Poly, Ratio
 
 SHIFT: dict[str, Any] = {"kind": "shift"}
-MOST_TERMS, MOST_SQUARES, DEEPEST = 60, 60, 3
+MOST_TERMS, MOST_SQUARES, MOST_SCALED, DEEPEST = 60, 60, 600, 3
 ATOMS = ("floor", "ceil", "min", "max")
 
 
@@ -76,21 +76,26 @@ class Finder:
         known = [(times, factor, self._moved(worth)) for times, factor, worth in self._known(value)]
         target = self._moved((value[0], kernel.ONE))
         usable = [one for one in known if one[2] is not None]
+        scales = [m for m in self._multipliers(value[0])[1:] if len(value[0]) * len(usable) < MOST_SCALED]
+        stretched = [self._moved((self.box.times(m, value[0]), kernel.ONE)) for m in scales]
         if target is None or not usable:
             return None
-        least = {() if strict else None: Fraction(1, 1000) if strict else Fraction(0)}
         right = {m: -c for m, c in target.items()}
         if strict:
-            right[()] = right.get((), Fraction(0)) + least[()]
-        found = weights([{m: -c for m, c in worth.items()} for _, _, worth in usable], right)  # type: ignore[union-attr, misc]
+            right[()] = right.get((), Fraction(0)) + Fraction(1, 1000)
+        columns = [{m: -c for m, c in (worth or {}).items()} for _, _, worth in usable]
+        found = weights([*columns, *(one or {} for one in stretched)], right)
         if found is None:
             return None
         terms = [
             {"times": _times(number(w), times), "factors": [factor]}
-            for w, (times, factor, _) in zip(found, usable, strict=True)
+            for w, (times, factor, _) in zip(found, usable, strict=False)
             if w
         ]
-        return {"kind": "sum", "scale": self.written(value[1]), "terms": terms}
+        scale = dict(kernel.ONE)
+        for w, monomial in zip(found[len(usable) :], scales, strict=True):
+            kernel.put(scale, dict.fromkeys(monomial, w) if w else {})
+        return {"kind": "sum", "scale": self.written(self.box.times(scale, value[1])), "terms": terms}
 
     def _moved(self, value: Ratio) -> dict[object, Fraction] | None:
         """Return the coefficients after the shift, or None where a variable has no bound."""
@@ -147,8 +152,9 @@ class Finder:
 
     def _squares(self, top: Poly) -> Iterator[tuple[Poly, Ratio]]:
         """Yield (g, u - t*v): g*u^2 and g*v^2 occur with a plus, g*u*v with a minus."""
-        positive = [(m, c) for m, c in top.items() if c > 0]
-        for middle, c in top.items():
+        rooted = {self._rooted(m): c for m, c in top.items()}
+        positive = [(m, c) for m, c in rooted.items() if c > 0]
+        for middle, c in rooted.items():
             if c > 0:
                 continue
             for at, (first, a) in enumerate(positive):
@@ -161,6 +167,17 @@ class Finder:
                                 {shared: Fraction(1)},
                                 (kernel.put({u: Fraction(1)}, {v: t}, -1), kernel.ONE),
                             )
+
+    def _rooted(self, monomial: Monomial) -> Monomial:
+        """Return a monomial with sizes whose root is in play written as squares of it."""
+        roots = {
+            m[0][0]: name for name, p in self.box.roots.items() for m in p if len(p) == 1 and len(m) == 1
+        }
+        result: Monomial = ()
+        for name, power in monomial:
+            pair = (roots[name], 2 * power) if name in roots else (name, power)
+            result = kernel.join(result, (pair,))
+        return result
 
     def written(self, poly: Poly) -> Prefix:
         """Return a polynomial of the kernel in prefix form."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from symacct.build import Var
-    from symacct.graph import Graph
+    from symacct.nodes import Graph
 
 Runs = tuple[tuple[int, tuple[str, ...]], ...]
 

@@ -13,7 +13,7 @@ from symacct.errors import ReadError, SymacctError, unknown
 from symacct.readers.catalogue import GraphEntry, ModelEntry, list_graphs, list_models
 
 if TYPE_CHECKING:
-    from symacct.graph import Graph
+    from symacct.nodes import Graph
 
 __all__ = ["GraphEntry", "ModelEntry", "list_graphs", "list_models", "load", "source"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from symacct.errors import unknown
-from symacct.graph import Graph, Repeat, refuse, walk
+from symacct.nodes import Graph, Repeat, refuse, walk
 from symacct.policy import DTYPE_BITS
 from symacct.readers.graph_order import Order
 from symacct.tensor import FOLLOWING_DTYPES, ROLES

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from symacct.build import Definition
 from symacct.errors import ReadError, SymacctError, unknown
-from symacct.graph import Graph
+from symacct.nodes import Graph
 from symacct.readers.strict_json import read_text
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from symacct.algebra.condition import WORDS, Condition
 from symacct.algebra.symbols import check_name, index_symbol
 from symacct.errors import ReadError
-from symacct.graph import Carry, Graph, Node, Repeat, Step_
+from symacct.nodes import Carry, Graph, Node, Repeat, Step_
 from symacct.readers.graph_check import check
 from symacct.readers.op_fields import Names, op_data, read_op, written
 from symacct.readers.strict_json import parse

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from symacct.algebra.normal import same
 from symacct.errors import GraphError, SymacctError, unknown
-from symacct.graph import Graph, Node, Repeat, Step_, check_range, refuse, walk
+from symacct.nodes import Graph, Node, Repeat, Step_, check_range, refuse, walk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from symacct.graph import Carry
+    from symacct.nodes import Carry
     from symacct.tensor import Tensor
 
 SOURCES = ("input", "weight", "constant", "cache", "state")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from symacct.derive import Account
+    from symacct.account import Account
 
 __all__ = ["html", "latex", "markdown", "text"]
 

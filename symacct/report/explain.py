@@ -14,7 +14,7 @@ from symacct.report.summary import View, report, view
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from symacct.derive import Account
+    from symacct.account import Account
 
 ONCE = "outside of repeats"
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from sympy import Add, Integer, Mul
 
 from symacct.algebra.symbols import symbol
-from symacct.graph import Repeat, walk
+from symacct.nodes import Repeat, walk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sympy import Expr
 
-    from symacct.graph import Graph
+    from symacct.nodes import Graph
 
 
 def repeat_counts(graph: Graph) -> tuple[str, ...]:

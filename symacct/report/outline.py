@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from sympy import Expr
 
-from symacct.graph import Repeat
+from symacct.nodes import Repeat
 from symacct.printers import text
 from symacct.report.table import GAP, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from symacct.derive import Account
-    from symacct.graph import Node, Step_
+    from symacct.account import Account
+    from symacct.nodes import Node, Step_
     from symacct.op import Op
     from symacct.tensor import Tensor
 

@@ -14,7 +14,7 @@ from symacct.report.table import as_csv
 if TYPE_CHECKING:
     from sympy import Expr
 
-    from symacct.derive import Account
+    from symacct.account import Account
     from symacct.report.data import Line, Report
     from symacct.report.summary import View
 

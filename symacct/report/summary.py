@@ -10,7 +10,7 @@ from symacct.algebra.evaluate import check_sizes, evaluate, names_of, substitute
 from symacct.algebra.normal import total
 from symacct.algebra.symbols import as_expr, symbol
 from symacct.errors import RuleError, unknown
-from symacct.graph import Node, walk
+from symacct.nodes import Node, walk
 from symacct.printers import text
 from symacct.report.conditions import listed
 from symacct.report.data import Line, Report, Section
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from sympy import Expr
 
-    from symacct.derive import Account
-    from symacct.graph import Graph
+    from symacct.account import Account
+    from symacct.nodes import Graph
 
 NO_CONTRACTION = "no contraction"
 

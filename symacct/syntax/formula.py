@@ -11,7 +11,7 @@ from sympy import Abs, Add, Expr, Max, Min, Mul, Pow, Rational, ceiling, floor, 
 from symacct.algebra.symbols import check_name, symbol
 from symacct.errors import FormulaError
 from symacct.syntax.parser import Tree, parse
-from symacct.syntax.tokens import caret
+from symacct.syntax.source import caret
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -25,7 +25,9 @@ FUNCTION_RULES: Mapping[str, Callable[..., Expr]] = {
     "ceil": ceiling,
     "ceiling": ceiling,
     "floor": floor,
+    "ln": log,
     "log": log,
+    "log2": lambda inside: log(inside) / log(2),
     "max": Max,
     "min": Min,
     "sqrt": sqrt,
@@ -61,8 +63,8 @@ def read_formula(text: str, names: Collection[str]) -> Expr:
       got       c
       fix       write a/(b*c) or (a/b)*c
     """
-    text = normalize("NFC", text) if isinstance(text, str) else text
     tree = parse(text, names)
+    text = normalize("NFC", text)
     try:
         if height(tree) > TALLEST:
             what = "fractions, powers and functions are nested too deeply"
@@ -89,14 +91,14 @@ def height(tree: Tree) -> int:
 
 
 def fold(tree: Tree, leaf: Callable[[Tree], Expr], text: str) -> Expr:
-    """Return the expression of a tree, with `leaf` giving the expressions of names and units.
+    """Return the expression of a tree, with `leaf` giving those of names, quantities and units.
 
     Raises:
         FormulaError: it divides by zero, takes a root of a negative number, or has too large a power.
     """
     if tree.form == "number":
         return Rational(tree.value.numerator, tree.value.denominator)
-    if tree.form in {"name", "unit"}:
+    if tree.form in {"name", "quantity", "unit"}:
         return leaf(tree)
     parts = [fold(part, leaf, text) for part in tree.parts]
     if tree.form == "power":
@@ -170,7 +172,10 @@ def _bounded(result: Expr, tree: Tree, text: str) -> Expr:
 
 
 def _call(tree: Tree, parts: list[Expr], text: str) -> Expr:
-    if tree.name == "log" and parts[0].is_number and not parts[0].is_positive:
+    if tree.name not in FUNCTION_RULES:
+        what = f"{tree.name}() stands only as the whole right side of a claim"
+        raise _error(what, tree, text, "a formula, or X = O(...)", text[tree.start : tree.end])
+    if tree.name.startswith(("log", "ln")) and parts[0].is_number and not parts[0].is_positive:
         raise _error("a formula has no real value", tree, text, "the log of a positive number", str(parts[0]))
     return _bounded(FUNCTION_RULES[tree.name](*parts), tree, text)
 

@@ -6,7 +6,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
+from symacct.errors import UnitError
+from symacct.syntax.source import BAR, BAR_END, caret
 from symacct.syntax.tokens import Token, Tokenizer
+from symacct.units import is_unit, read_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -16,14 +19,22 @@ if TYPE_CHECKING:
 DEEPEST = 100
 MOST_ARGUMENTS = 16
 MOST_SHOWN = 60
-ONE_ARGUMENT = frozenset({"abs", "ceil", "ceiling", "floor", "log", "sqrt"})
+ONE_ARGUMENT = frozenset({"abs", "ceil", "ceiling", "floor", "ln", "log", "log2", "sqrt", "O", "Theta"})
+BRACKETS = {"(": ")", "[": "]", "⌈": "⌉", "⌊": "⌋", BAR: BAR_END}
+ROUNDED = {"⌈": "ceil", "⌊": "floor", BAR: "abs"}
+FACTORS = frozenset({"number", "name", "unit", "quantity", "function"})
 
-Form = Literal["number", "name", "unit", "negative", "sum", "product", "quotient", "power", "call"]
+Form = Literal[
+    "number", "name", "quantity", "unit", "negative", "sum", "product", "quotient", "power", "call"
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """One part of a formula, with its place in the text."""
+    """One part of a formula, with its place in the text.
+
+    `name` is the name of a size, a quantity or a function, or the text of a unit.
+    """
 
     form: Form
     start: int
@@ -33,23 +44,32 @@ class Tree:
     value: Fraction = Fraction(0)
 
 
-def parse(text: str, names: Collection[str], is_unit: Callable[[str], bool] | None = None) -> Tree:
+def parse(
+    text: str,
+    names: Collection[str],
+    is_unit: Callable[[str], bool] | None = None,
+    quantities: Collection[str] = (),
+    shown: str | None = None,
+) -> Tree:
     """Return the tree of a formula.
 
     Args:
-        text: the formula.
+        text: the formula, as plain text or LaTeX.
         names: the declared names.
         is_unit: says which words are units; None reads no units.
+        quantities: names of quantities; ``time.forward(relu)`` is the quantity of another graph.
+        shown: the text that carets are drawn under, of which the formula is a part at the same place.
 
     Raises:
         FormulaError: it cannot be read; the error has a caret.
+        UnitError: a unit cannot be read.
         UnknownNameError: a name is not declared.
 
     >>> tree = parse("2BD^2", ["B", "D"])
     >>> tree.form, [part.form for part in tree.parts]
     ('product', ['number', 'name', 'power'])
     """
-    return _Parser(Tokenizer(text, names, is_unit)).whole()
+    return _Parser(Tokenizer(text, names, is_unit, quantities, shown)).whole()
 
 
 def doubtful_words(text: str, names: Collection[str]) -> list[str]:
@@ -60,8 +80,23 @@ def doubtful_words(text: str, names: Collection[str]) -> list[str]:
     """
     tokenizer = Tokenizer(text, names)
     tokenizer.run()
-    seen = dict.fromkeys(tokenizer.doubtful)
-    return list(seen)
+    return list(tokenizer.doubtful)
+
+
+def readings(text: str, names: Collection[str], quantities: Collection[str] = ()) -> list[str]:
+    """Return how words were read that could be read in another way.
+
+    >>> readings("2*abB + ab", ["a", "b", "ab", "B"])
+    ['abB read as ab*B', 'ab read as one name']
+    """
+    tokenizer = Tokenizer(text, names, is_unit, quantities)
+    tokenizer.run()
+    found = [
+        f"{word} read as {parts if '*' in parts else 'one name'}"
+        for word, parts in tokenizer.doubtful.items()
+    ]
+    beaten = tokenizer.beaten.items()
+    return found + [f"{word} is a name here, not a unit; write {long} for the unit" for word, long in beaten]
 
 
 class _Parser:
@@ -70,6 +105,7 @@ class _Parser:
         self.tokens = tokenizer.run()
         self.place = 0
         self.depth = 0
+        self.quotient_ends = -1
 
     def peek(self) -> Token:
         return self.tokens[self.place]
@@ -88,7 +124,7 @@ class _Parser:
 
     def fail(self, what: str, token: Token, expected: str, fix: str | None = None) -> FormulaError:
         got = token.text[:64] or "the end"
-        return self.tokenizer.error(what, token.start, expected=expected, got=got, fix=fix)
+        return self.tokenizer.source.error(what, token.start, expected=expected, got=got, fix=fix)
 
     def whole(self) -> Tree:
         tree = self.sum()
@@ -117,59 +153,61 @@ class _Parser:
         """Read factors; what follows a quotient without an operator is refused as ambiguous."""
         start = self.peek().start
         factors = [self.signed()]
-        divisor: Tree | None = None
+        divisor = self.below(factors[0])
         while True:
             if self.takes("*"):
                 factors.append(self.signed())
-                divisor = None
+                divisor = self.below(factors[-1])
             elif self.takes("/"):
+                place = self.place
                 divisor = self.signed()
-                top = (
-                    factors[0]
-                    if len(factors) == 1
-                    else Tree("product", start, factors[-1].end, tuple(factors))
-                )
-                factors = [Tree("quotient", start, divisor.end, (top, divisor))]
+                if self.below(divisor):
+                    raise self.unclear_unit(start, divisor, self.tokens[place])
+                factors = [Tree("quotient", start, divisor.end, (_joined(start, factors), divisor))]
             elif self.starts_factor():
                 if divisor is not None:
                     raise self.ambiguous(start, divisor)
                 factors.append(self.power())
+                divisor = self.below(factors[-1])
             else:
-                return (
-                    factors[0]
-                    if len(factors) == 1
-                    else Tree("product", start, factors[-1].end, tuple(factors))
-                )
+                return _joined(start, factors)
+
+    def below(self, factor: Tree) -> Tree | None:
+        """Return the factor itself where it ends in a quotient of units without a bracket around it."""
+        return factor if self.place == self.quotient_ends else None
 
     def starts_factor(self) -> bool:
-        token = self.peek()
-        if token.kind == "number" and self.tokens[self.place - 1].kind in {
-            "number",
-            "name",
-            "unit",
-            "raised",
-        }:
+        token, before = self.peek(), self.tokens[self.place - 1].kind
+        if token.kind == "number" and (before in FACTORS or before == "raised"):
             expected = "an operator between them"
             raise self.fail(
                 "a number stands directly behind another factor", token, expected, "write * or ^ between"
             )
-        return token.kind in {"number", "name", "unit", "function"} or (token.kind, token.text) == (
-            "sign",
-            "(",
-        )
+        if token.kind == "unit":
+            expected, fix = "a number and a space before a unit", f"write * 1 {token.text}"
+            raise self.fail("a unit stands behind something that is no number", token, expected, fix)
+        return token.kind in FACTORS or (token.kind == "sign" and token.text in {"(", "[", "⌈", "⌊", BAR})
 
     def ambiguous(self, start: int, divisor: Tree) -> FormulaError:
         token = self.peek()
-        text = self.tokenizer.text
+        text = self.tokenizer.source.text
         above, below = text[start : divisor.start].rstrip(" /÷／"), text[divisor.start : divisor.end]
-        fix = f"write {above}/({below}*{token.text}...) or ({above}/{below})*{token.text}..."
-        if len(fix) > MOST_SHOWN:
-            fix = "write a/(b*c) or (a/b)*c"
-        elif token.text != "(" and self.tokens[self.place + 1].kind == "end":
+        following = text[token.start : token.end]
+        fix = f"write {above}/({below}*{following}...) or ({above}/{below})*{following}..."
+        if self.tokens[self.place + 1].kind == "end":
             fix = fix.replace("...", "")
-        elif token.text == "(":
+        if len(fix) > MOST_SHOWN or token.kind in {"sign", "function"}:
             fix = "write a/(b*c) or (a/b)*c"
+        if self.quotient_ends == self.place:
+            fix = f"write ({below})*{following}" if len(below) < MOST_SHOWN else "write a * between"
         return self.fail("it is unclear whether this stands below the line", token, "a bracket or a *", fix)
+
+    def unclear_unit(self, start: int, divisor: Tree, token: Token) -> FormulaError:
+        """Return the error for ``640 GB / 12 byte/param``."""
+        text = self.tokenizer.source.text
+        fix = f"write {text[start : divisor.start]}({text[divisor.start : divisor.end]})"
+        what = "it is unclear how far what stands below the line goes"
+        return self.fail(what, token, "a bracket around it", fix)
 
     def signed(self) -> Tree:
         """Read a factor with any number of signs before it."""
@@ -187,52 +225,149 @@ class _Parser:
             exponent = Tree("number", token.start, token.end, value=token.value)
         elif self.takes("^"):
             self.deeper(token)
-            exponent = self.signed()
+            exponent = self.exponent()
             self.depth -= 1
         else:
             return base
-        return Tree("power", base.start, exponent.end, (base, exponent))
+        raised = Tree("power", base.start, exponent.end, (base, exponent))
+        if base.form == "number" and self.peek().kind == "unit":
+            return self.amount(raised)
+        return raised
+
+    def exponent(self) -> Tree:
+        """Read an exponent; a unit behind a number that is one belongs to the power."""
+        token = self.peek()
+        if token.kind == "number" and self.tokens[self.place + 1].kind == "unit":
+            self.next()
+            return Tree("number", token.start, token.end, value=token.value)
+        return self.signed()
 
     def atom(self) -> Tree:
         token = self.next()
         if token.kind == "number":
-            return Tree("number", token.start, token.end, value=token.value)
-        if token.kind == "name":
-            return Tree("name", token.start, token.end, name=token.text)
+            number = Tree("number", token.start, token.end, value=token.value)
+            return self.amount(number) if self.peek().kind == "unit" else number
         if token.kind == "unit":
-            return Tree("unit", token.start, token.end, name=token.text)
+            return self.unit(token)
+        if token.kind in {"name", "quantity"}:
+            form: Form = "name" if token.kind == "name" else "quantity"
+            return Tree(form, token.start, token.end, name=token.text)
         if token.kind == "function":
             return self.call(token)
-        if token.text == "(":
-            self.deeper(token)
-            inside = self.sum()
-            return replace(inside, start=token.start, end=self.close(token).end)
-        expected = "a number, a name or a bracket"
-        if token.kind == "end":
-            raise self.fail("the formula is incomplete", token, expected)
-        raise self.fail(f"{token.text!r} stands where a factor must", token, expected)
+        if token.text not in BRACKETS:
+            what = f"{token.text!r} stands where a factor must"
+            if token.kind == "end":
+                what = "the formula is incomplete"
+            raise self.fail(what, token, "a number, a name or a bracket")
+        return self.bracket(token)
+
+    def bracket(self, opened: Token) -> Tree:
+        """Read a bracket, rounding or an absolute value."""
+        self.deeper(opened)
+        inside = self.sum()
+        end = self.close(opened).end
+        if opened.text in ROUNDED:
+            return Tree("call", opened.start, end, (inside,), ROUNDED[opened.text])
+        return replace(inside, start=opened.start, end=end)
+
+    def amount(self, number: Tree) -> Tree:
+        """Read the unit behind a number; the two hold together."""
+        unit = self.unit(self.next())
+        return Tree("product", number.start, unit.end, (number, unit))
+
+    def unit(self, first: Token) -> Tree:
+        """Read a product or quotient of units, as far as units go."""
+        words, divided = [first.text], False
+        end = self.place
+        while word := self.unit_part():
+            words.append(word)
+            divided |= word[0] == "/"
+            end = self.place
+        if divided:
+            self.quotient_ends = self.place
+        text = "".join(words)
+        try:
+            read_unit(text)
+        except UnitError as error:
+            raise error.at(caret(self.tokenizer.source.shown, first.start)) from None
+        return Tree("unit", first.start, self.tokens[end - 1].end, name=text)
+
+    def unit_part(self) -> str:
+        """Pass what continues a unit, and return its text; nothing where the unit ends."""
+        token, after = self.peek(), self.tokens[min(self.place + 1, len(self.tokens) - 1)]
+        if token.kind in {"unit", "raised"}:
+            return ("^" if token.kind == "raised" else " ") + self.next().text
+        if token.text == "^":
+            negative = after.text == "-"
+            number = self.tokens[min(self.place + 1 + negative, len(self.tokens) - 1)]
+            if number.kind != "number":
+                return ""
+            self.place += 2 + negative
+            return f"^{'-' * negative}{number.text}"
+        if token.text in {"*", "/"} and after.kind == "unit":
+            return self.next().text + self.next().text
+        if token.text in {"*", "/"} and after.text == "(" and self.bracket_of_units():
+            return self.next().text + self.units_in_bracket()
+        return ""
+
+    def bracket_of_units(self) -> bool:
+        """Say whether the bracket behind the next sign holds units alone."""
+        place = self.place + 2
+        while (token := self.tokens[place]).kind == "unit" or token.text in {"*", "/", "^"}:
+            place = min(place + 1 + (token.text == "^"), len(self.tokens) - 1)
+        return token.text == ")" and place > self.place + 2
+
+    def units_in_bracket(self) -> str:
+        """Return the text of a bracket of units."""
+        words: list[str] = []
+        while (token := self.next()).text != ")":
+            joined = words and token.kind == "unit" and words[-1][-1] not in "(*/"
+            words.append(f" {token.text}" if joined else token.text)
+        return "".join(words) + ")"
 
     def close(self, opened: Token) -> Token:
         self.depth -= 1
-        closed = self.takes(")")
+        expected = BRACKETS[opened.text]
+        closed = self.takes(expected)
         if closed is None:
+            shown = "|" if expected == BAR_END else expected
             raise self.fail(
-                "a bracket is not closed", self.peek(), f"')' for the bracket at {opened.start + 1}"
+                "a bracket is not closed", self.peek(), f"{shown!r} for the bracket at {opened.start + 1}"
             )
         return closed
 
     def call(self, function: Token) -> Tree:
         opened = self.peek()
+        if function.text == "√" and opened.text != "(":
+            return self.root(function)
+        name = "sqrt" if function.text == "√" else function.text
         if not self.takes("("):
-            raise self.fail(f"{function.text} needs a bracket", opened, f"{function.text}(...)")
+            raise self.fail(f"{name} needs a bracket", opened, f"{name}(...)")
         self.deeper(opened)
         arguments = [self.sum()]
         while self.takes(","):
             arguments.append(self.sum())
         closed = self.close(opened)
-        most = 1 if function.text in ONE_ARGUMENT else MOST_ARGUMENTS
+        most = 1 if name in ONE_ARGUMENT else MOST_ARGUMENTS
         if len(arguments) > most:
             expected = f"{most} argument{'s at most' if most > 1 else ''}"
-            what = f"{function.text} has {len(arguments)} arguments"
+            what = f"{name} has {len(arguments)} arguments"
             raise self.fail(what, function, expected)
-        return Tree("call", function.start, closed.end, tuple(arguments), function.text)
+        return Tree("call", function.start, closed.end, tuple(arguments), name)
+
+    def root(self, sign: Token) -> Tree:
+        """Read ``√L``: one number, name or bracket stands under it, and nothing may touch it from behind."""
+        self.deeper(sign)
+        inside = self.atom()
+        self.depth -= 1
+        token = self.peek()
+        if token.kind in FACTORS and not token.spaced:
+            text = self.tokenizer.source.text
+            fix = f"write √({text[inside.start : inside.end]}*{token.text}) or a space"
+            raise self.fail("it is unclear how far the root goes", token, "a bracket", fix)
+        return Tree("call", sign.start, inside.end, (inside,), "sqrt")
+
+
+def _joined(start: int, factors: list[Tree]) -> Tree:
+    """Return one factor as it is, and more as a product."""
+    return factors[0] if len(factors) == 1 else Tree("product", start, factors[-1].end, tuple(factors))

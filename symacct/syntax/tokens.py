@@ -1,35 +1,32 @@
-"""Text into tokens: numbers, declared names, functions, units, signs, each with its place."""
+"""Text into tokens: numbers, declared names, functions, quantities, units, signs, each with its place."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from difflib import get_close_matches
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
-from unicodedata import category, east_asian_width, normalize
 
-from symacct.errors import FormulaError, SymacctError, unknown
+from symacct.errors import FormulaError, SymacctError, UnitError, unknown
 from symacct.syntax.figures import MOST_DIGITS, SUFFIXES
+from symacct.syntax.source import BAR, BAR_END, CLOSE, FUNCTION, GREEK, NAME, Source, caret
+from symacct.syntax.words import FUNCTIONS, Vocabulary, dotted_at, split, unknown_word, word_at
+from symacct.units import long_name, meant, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-LONGEST_TEXT = 10_000
-SHOWN = 72
-MARGIN = 12
-FUNCTIONS = ("abs", "ceil", "ceiling", "floor", "log", "max", "min", "sqrt")
-WIDE = {chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | {"\u3000": " "}
-SIGNS = WIDE | dict.fromkeys("×·⋅∙", "*") | dict.fromkeys("−–‐", "-") | {"÷": "/", "，": ",", "、": ","}
 RAISED = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-", strict=True))
 NUMBER = re.compile(r"[0-9]+(?:_[0-9]+)*(?:\.[0-9]+(?:_[0-9]+)*)?|\.[0-9]+")
 TAIL = re.compile(r"[eE][+-]?[0-9]+(?![^\W\d]|[.0-9])")
-NEAR = 0.75
 CALL = re.compile(r"\s*\(")
-WORD_CATEGORIES = {"Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Nd"}
-SUFFIX = re.compile(rf"({'|'.join(sorted(SUFFIXES, key=len, reverse=True))})(?=\s+([^\W\d]\w*))")
+SUFFIX = re.compile(rf"({'|'.join(sorted(SUFFIXES, key=len, reverse=True))})(?=\s+{NAME}?([^\W\d]\w*))")
+GRAPH = re.compile(r"\(\s*([^\W\d][\w./-]*)\s*\)")
+BELOW = re.compile(r"\s*/\s*[\(" + NAME + r"]?([^\W\d]\w*)")
+SIGNS = ("**", *"+-*/^(),[]⌈⌉⌊⌋", BAR, BAR_END)
+KEEPS_UNIT = frozenset({"**", *"*/^()"})
 
-Kind = Literal["number", "name", "function", "unit", "sign", "raised", "end"]
+Kind = Literal["number", "name", "function", "quantity", "unit", "sign", "raised", "end"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,61 +41,36 @@ class Token:
     spaced: bool = False
 
 
-def word_at(text: str, start: int) -> str:
-    """Return the longest run of letters, digits and ``_`` at a place, or nothing where none begins.
-
-    >>> word_at("2BD²", 1)
-    'BD'
-    """
-    end = start
-    while end < len(text) and (text[end] == "_" or category(text[end]) in WORD_CATEGORIES):
-        end += 1
-    return text[start:end] if end > start and category(text[start]) not in {"Nd", "Mn", "Mc"} else ""
-
-
-def caret(text: str, start: int) -> str:
-    """Return the part of a text around a place, with a caret under the place on a second line.
-
-    >>> print("  where     " + caret("6*N*X", 4))
-      where     6*N*X
-                    ^
-    """
-    first = max(0, min(start - SHOWN // 2, len(text) - SHOWN))
-    shown = "".join(char if char.isprintable() else " " for char in text[first : first + SHOWN])
-    ahead = sum(2 if east_asian_width(char) in "WF" else 1 for char in shown[: start - first])
-    return f"{shown}\n{' ' * (MARGIN + ahead)}^"
-
-
 class Tokenizer:
     """Splits one formula, with the declared names.
 
-    A word is a declared name, or a product of declared names, the longest match first. A function is one
-    where a bracket follows, unless its name is declared. A unit is one only where `is_unit` is given, after a
-    number or in one term with another unit.
+    A word is a declared name, a quantity, or a product of declared names, the longest match first. A function
+    is one where a bracket follows, unless its name is declared. A unit is one only where `is_unit` is given,
+    after a number and a space, or in a quotient with another unit.
     """
 
     def __init__(
-        self, text: str, names: Collection[str], is_unit: Callable[[str], bool] | None = None
+        self,
+        text: str,
+        names: Collection[str],
+        is_unit: Callable[[str], bool] | None = None,
+        quantities: Collection[str] = (),
+        shown: str | None = None,
     ) -> None:
-        """Keep the text, its plain form of the same length, and the names."""
-        if not isinstance(text, str) or len(text) > LONGEST_TEXT:
-            got = f"{len(text)} characters" if isinstance(text, str) else type(text).__name__
-            what = "a formula is a text of bounded length"
-            raise FormulaError(what, expected=f"at most {LONGEST_TEXT} characters", got=got)
-        self.text = normalize("NFC", text)
-        self.plain = "".join(SIGNS.get(char, char) for char in self.text)
-        self.names = frozenset(names)
-        self.is_unit = is_unit
-        self.longest = max(map(len, self.names), default=0)
+        """Bring the text into plain form, and keep the names."""
+        self.source = Source(text, shown)
+        self.plain = self.source.plain
+        self.names = Vocabulary(frozenset(names), frozenset(quantities), is_unit)
         self.tokens: list[Token] = []
         self.in_unit = False
-        self.doubtful: list[str] = []
+        self.doubtful: dict[str, str] = {}
+        self.beaten: dict[str, str] = {}
 
     def error(
-        self, what: str, start: int, *, expected: str, got: str, fix: str | None = None
+        self, what: str, place: int, *, expected: str, got: str, fix: str | None = None
     ) -> FormulaError:
-        """Return an error that points at a place."""
-        return FormulaError(what, where=caret(self.text, start), expected=expected, got=got, fix=fix)
+        """Return an error that points at a place of the plain form."""
+        return self.source.error(what, self.source.start(place), expected=expected, got=got, fix=fix)
 
     def run(self) -> list[Token]:
         """Return all tokens, with an end token behind them."""
@@ -110,33 +82,50 @@ class Tokenizer:
             if place == len(self.plain):
                 break
             place = self.step(place, spaced=place > before)
-        self.tokens.append(Token("end", "", len(self.plain.rstrip()), len(self.plain)))
+        end = self.source.start(len(self.plain))
+        self.tokens.append(Token("end", "", end, end))
         return self.tokens
 
     def step(self, place: int, *, spaced: bool) -> int:
         """Read one token or word at a place; return the place behind it."""
         char = self.plain[place]
+        word = word_at(self.plain, place)
         if NUMBER.match(self.plain, place):
-            return self.number(place, spaced=spaced)
-        if char in RAISED:
-            return self.raised(place)
-        if char == "√" and "sqrt" not in self.names:
-            return self.add("function", "sqrt", place, place + 1)
-        if word := word_at(self.plain, place):
-            return self.word(word, place, spaced=spaced)
-        if char in "%$" and self.is_unit:
-            self.in_unit = True
-            return self.add("unit", char, place, place + 1, spaced=spaced)
-        for sign in ("**", *"+-*/^(),"):
+            end = self.number(place, spaced=spaced)
+        elif char in RAISED:
+            end = self.raised(place)
+        elif char == "√":
+            end = self.add("function", "√", place, place + 1)
+        elif char in {NAME, FUNCTION}:
+            end = self.marked(place, spaced=spaced)
+        elif word:
+            end = self.word(word, place, spaced=spaced)
+        elif char in "%$" and self.names.is_unit:
+            end = self.add("unit", char, place, place + 1, spaced=spaced)
+        else:
+            end = self.sign(place)
+        return end
+
+    def sign(self, place: int) -> int:
+        """Read an operator or a bracket."""
+        for sign in SIGNS:
             if self.plain.startswith(sign, place):
-                self.in_unit = self.in_unit and sign not in "+-,"
+                raised = bool(self.tokens) and self.tokens[-1].text == "^"
+                self.in_unit = self.in_unit and (sign in KEEPS_UNIT or (sign == "-" and raised))
                 return self.add("sign", "^" if sign == "**" else sign, place, place + len(sign))
-        what = f"{char!r} has no meaning in a formula"
-        raise self.error(what, place, expected="numbers, names, + - * / ^ and brackets", got=char)
+        what, got = f"{self.shown(place)!r} has no meaning in a formula", self.shown(place)
+        raise self.error(what, place, expected="numbers, names, + - * / ^ and brackets", got=got)
+
+    def shown(self, place: int) -> str:
+        """Return the character at a place as it was written."""
+        return self.source.text[self.source.start(place) :][:1]
 
     def add(self, kind: Kind, text: str, start: int, end: int, *, spaced: bool = False) -> int:
         """Append a token; return the place behind it."""
-        self.tokens.append(Token(kind, text, start, end, spaced=spaced))
+        if kind != "sign":
+            self.in_unit = kind == "unit"
+        first, last = self.source.start(start), self.source.end(end)
+        self.tokens.append(Token(kind, text, first, last, spaced=spaced))
         return end
 
     def number(self, place: int, *, spaced: bool) -> int:
@@ -149,16 +138,18 @@ class Tokenizer:
             raise self.error("a number is too long", place, expected=expected, got=f"{len(digits)} digits")
         value = Fraction(digits.replace("_", ""))
         tail = TAIL.match(self.plain, end)
-        if tail and not any(name[0] == tail.group()[0] for name in self.names):
+        if tail and not any(name[0] == tail.group()[0] for name in self.names.names):
             exponent = int(tail.group()[1:]) if len(tail.group()) < 6 else MOST_DIGITS + 1
             if abs(exponent) > MOST_DIGITS:
                 expected = f"an exponent of at most {MOST_DIGITS}"
                 raise self.error("a number is too large", place, expected=expected, got=tail.group()[:20])
             value, end = value * Fraction(10) ** exponent, tail.end()
-        suffix = SUFFIX.match(self.plain, end) if self.is_unit else None
-        if suffix and self.is_unit and suffix[2] not in self.names and self.is_unit(suffix[2]):
+        suffix = SUFFIX.match(self.plain, end) if self.names.is_unit else None
+        if suffix and self.names.is_a_unit(suffix[2]):
             value, end = value * SUFFIXES[suffix[1]], suffix.end(1)
-        self.tokens.append(Token("number", digits, place, end, value, spaced))
+        self.in_unit = self.in_unit and bool(self.tokens) and self.tokens[-1].text in {"^", "-"}
+        first, last = self.source.start(place), self.source.end(end)
+        self.tokens.append(Token("number", digits, first, last, value, spaced))
         return end
 
     def raised(self, place: int) -> int:
@@ -166,77 +157,137 @@ class Tokenizer:
         end = place
         while end < len(self.plain) and self.plain[end] in RAISED:
             end += 1
-        digits = "".join(RAISED[char] for char in self.plain[place:end])
+        written = self.plain[place:end]
+        digits = "".join(RAISED[char] for char in written)
         if not digits.removeprefix("-").isdecimal() or len(digits) > MOST_DIGITS:
-            raise self.error(
-                "an exponent is no integer", place, expected="an integer", got=self.text[place:end][:20]
-            )
-        self.tokens.append(Token("raised", digits, place, end, Fraction(int(digits))))
+            raise self.error("an exponent is no integer", place, expected="an integer", got=written[:20])
+        first, last = self.source.start(place), self.source.end(end)
+        self.tokens.append(Token("raised", digits, first, last, Fraction(int(digits))))
         return end
 
+    def marked(self, place: int, *, spaced: bool) -> int:
+        """Read a word that LaTeX keeps in one piece."""
+        end = self.plain.index(CLOSE, place)
+        word = self.names.spelled(self.plain[place + 1 : end])
+        called = CALL.match(self.plain, end + 1) is not None
+        if self.plain[place] == FUNCTION or (called and word in FUNCTIONS and word not in self.names.names):
+            return self.add("function", word, place, end + 1, spaced=spaced)
+        if word in self.names.names:
+            return self.add("name", word, place, end + 1, spaced=spaced)
+        if word in self.names.quantities:
+            return self.add("quantity", word, place, end + 1, spaced=spaced)
+        if self.unit_stands(word, end + 1, spaced=spaced):
+            return self.add("unit", word, place, end + 1, spaced=spaced)
+        raise self.unknown(word, place + 1)
+
     def word(self, word: str, place: int, *, spaced: bool) -> int:
-        """Read a word as a declared name, a function, a unit, or a product of names."""
+        """Read a word as a declared name, a quantity, a function, a unit, or a product of names."""
         end = place + len(word)
+        word = self.names.spelled(word) if len(word) == 1 else word
         called = CALL.match(self.plain, end) is not None
-        if word not in self.names:
-            if called and word in FUNCTIONS:
-                return self.add("function", word, place, end, spaced=spaced)
-            after_number = bool(self.tokens) and self.tokens[-1].kind == "number" and spaced
-            allowed = self.is_unit and (after_number or self.in_unit)
-            if allowed and self.is_unit and (self.is_unit(word) or (word == "B" and self.in_unit)):
-                self.in_unit = True
-                return self.add("unit", word, place, end, spaced=spaced)
-        parts = self.split(word, called=called)
+        if word not in self.names.names:
+            kind, name, end = self.kind_of(word, place, end, called=called, spaced=spaced)
+            if kind is not None:
+                return self.add(kind, name, place, end, spaced=spaced)
+        elif self.names.is_unit and self.after_unit(spaced=spaced) and self.names.is_unit(word):
+            self.beaten[word] = long_name(word)
+        parts, unsure = split(word, self.names, called=called)
         if parts is None:
-            raise self.unknown(word, place)
+            raise self.unit_refused(word, place, spaced=spaced) or self.unknown(word, place)
+        if unsure:
+            self.doubtful[word] = "*".join(parts)
         for number, part in enumerate(parts):
-            kind: Kind = "name" if part in self.names else "function"
-            self.add(kind, part, place, place + len(part), spaced=spaced and number == 0)
+            one: Kind = "name" if part in self.names.names else "function"
+            self.add(one, part, place, place + len(part), spaced=spaced and number == 0)
             place += len(part)
         return end
 
-    def split(self, word: str, *, called: bool) -> list[str] | None:
-        """Return a word as declared names, longest first; before a bracket a function may stand last."""
-        best: list[str | None] = [None] * len(word) + [""]
-        ways = [0] * len(word) + [1]
-        for start in reversed(range(len(word))):
-            for size in range(min(self.longest, len(word) - start), 0, -1):
-                if ways[start + size] and word[start : start + size] in self.names:
-                    best[start] = best[start] or word[start : start + size]
-                    ways[start] = min(2, ways[start] + ways[start + size])
-            if called and word[start:] in FUNCTIONS and word[start:] not in self.names:
-                best[start], ways[start] = word[start:], 1
-        if not ways[0]:
-            return None
-        if ways[0] > 1:
-            self.doubtful.append(word)
-        parts, start = [], 0
-        while start < len(word):
-            part = best[start] or word[start:]
-            parts.append(part)
-            start += len(part)
-        return parts
+    def kind_of(
+        self, word: str, place: int, end: int, *, called: bool, spaced: bool
+    ) -> tuple[Kind | None, str, int]:
+        """Return what a word is that is no declared name, its name, and where it ends; None for a product."""
+        dotted = dotted_at(self.plain, place)
+        if dotted in self.names.quantities:
+            return "quantity", *self.quantity(dotted, place)
+        if "." in dotted and self.names.quantities:
+            raise self.place_at(unknown("quantity", dotted[:64], self.names.quantities), place)
+        function = GREEK.get(word, word)
+        if called and function in FUNCTIONS:
+            return "function", function, end
+        if self.unit_stands(word, end, spaced=spaced):
+            return "unit", word, end
+        return ("sign", "/", end) if word == "per" and self.in_unit else (None, word, end)
 
-    def reach(self, word: str) -> int:
-        """Return how far the longest beginning that is a product of declared names goes."""
-        ends = {0}
-        for start in range(len(word)):
-            if start in ends:
-                sizes = range(1, min(self.longest, len(word) - start) + 1)
-                ends.update(start + size for size in sizes if word[start : start + size] in self.names)
-        return max(ends)
+    def quantity(self, name: str, place: int) -> tuple[str, int]:
+        """Return a quantity with the graph in brackets that it is one of, and where it ends."""
+        end = place + len(name)
+        graph = GRAPH.match(self.plain, end)
+        if graph and graph[1] not in self.names.names and graph[1] not in self.names.quantities:
+            name, end = f"{name}({graph[1]})", graph.end()
+        return name, end
+
+    def after_unit(self, *, spaced: bool) -> bool:
+        """Say whether a unit could stand here."""
+        return self.in_unit or self.after_number(spaced=spaced)
+
+    def after_number(self, *, spaced: bool) -> bool:
+        """Say whether a number and a space stand before."""
+        return spaced and bool(self.tokens) and self.tokens[-1].kind in {"number", "raised"}
+
+    def unit_stands(self, word: str, end: int, *, spaced: bool) -> bool:
+        """Say whether a word is read as a unit here; a bare ``B`` is one only in a quotient of units."""
+        if not self.names.is_unit or not self.after_unit(spaced=spaced):
+            return False
+        if word == "B":
+            below = BELOW.match(self.plain, end)
+            return self.in_unit or bool(below and self.names.is_a_unit(below[1]))
+        return self.names.is_a_unit(word)
+
+    def unit_refused(self, word: str, place: int, *, spaced: bool) -> SymacctError | None:
+        """Return why a word that stands where a unit may is refused as one; None where it is none at all."""
+        if not self.names.is_unit or not self.after_unit(spaced=spaced):
+            return None
+        if word in SUFFIXES and (apart := self.suffix_apart(word, place)):
+            return apart
+        try:
+            resolve(word)
+        except UnitError as error:
+            if error.what.startswith("unknown unit") and error.fix is None:
+                return None
+            if good := meant(word):
+                start, text = self.source.start(place), self.source.shown
+                line = f"{text[:start]}{good}{text[start + len(word) :]}".strip()
+                error = UnitError(error.what, expected=error.expected, got=error.got, fix=f"write {line}")
+            return self.place_at(error, place)
+        return None
+
+    def suffix_apart(self, word: str, place: int) -> SymacctError | None:
+        """Return the error for a suffix that does not stand directly behind its number, before a unit."""
+        if self.tokens[-1].kind != "number":
+            return None
+        digits = self.tokens[-1].text
+        fix = f"write {digits}{word} directly behind the number and before a unit: {digits}{word} parameter"
+        if word == "B":
+            fix = f"write {digits} byte, or {digits}B before a unit: {digits}B parameter"
+        what = f"{word!r} alone is no unit"
+        return self.error(what, place, expected="a unit, or a suffix without a space", got=word, fix=fix)
 
     def unknown(self, word: str, place: int) -> SymacctError:
         """Return the error for a word that is no product of declared names."""
         digits = re.search(r"[0-9]", word)
-        if digits and self.split(word[: digits.start()], called=False):
+        if digits and split(word[: digits.start()], self.names, called=False)[0]:
             what, name = "a number stands directly behind a name", word[: digits.start()]
             number = word[digits.start() :]
             fix = f"write {name[-1]}^{number} or {number}*{name[-1]}" if number.isdecimal() else None
             return self.error(
                 what, place + digits.start(), expected="an operator between them", got=word[:64], fix=fix
             )
-        if not get_close_matches(word[:64], self.names, n=1, cutoff=NEAR):
-            reach = self.reach(word)
-            word, place = word[reach:], place + reach
-        return unknown("name", word[:64], self.names, where=caret(self.text, place))
+        skipped, error = unknown_word(word, self.names)
+        if self.beaten and self.names.is_a_unit(word):
+            short, long = next(iter(self.beaten.items()))
+            error.fix = f"{short} is a name here: write {long} for the unit"
+        return self.place_at(error, place + skipped)
+
+    def place_at(self, error: SymacctError, place: int) -> SymacctError:
+        """Return an error with a caret under a place."""
+        return error.at(caret(self.source.shown, self.source.start(place)))

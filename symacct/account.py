@@ -22,7 +22,7 @@ from symacct.derivation.traffic import Traffic, Traffics
 from symacct.derivation.work import Row, backward_work, forward_work, optimizer_work
 from symacct.derivation.workload import living, prepared, without_empty
 from symacct.errors import RuleError, unknown
-from symacct.graph import Graph, Repeat, walk
+from symacct.nodes import Graph, Repeat, walk
 from symacct.policy import Policy
 from symacct.policy import precision as named_precision
 from symacct.quantity import Quantity
