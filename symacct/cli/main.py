@@ -23,6 +23,7 @@ VERBS = {
     "show": "the graph and its derived backward pass",
     "calc": "arithmetic with units, checked: 6e24 FLOP / (4e17 FLOP/s) in days",
     "check": "run a graph with torch: derived against counted",
+    "verify": "check a certificate with the small kernel alone",
     "list": "what there is: graphs, models, dtypes, conventions, units, ...",
 }
 """The verbs, in the order of the help; each is a module of this package."""

@@ -149,6 +149,7 @@ class _Case:
             "relation": relation, "left": to_prefix(self.sides[0]), "right": to_prefix(self.sides[1])
         }  # fmt: skip
         said |= {"growing": self.growing} if growing else {}
+        self.said = said
         self.statement = {"relation": "refuted", "claim": said} if refuted else said
         self.refuted = refuted
 
@@ -261,7 +262,7 @@ def _equal(case: _Case, uses: dict[str, str]) -> Certificate | None:
     if found is None:
         return None
     box, finder = found
-    left, right = (box.read(case.statement[side]) for side in ("left", "right"))
+    left, right = (box.read(case.said[side]) for side in ("left", "right"))
     below = finder.find(box.minus(right, left))
     above = finder.find(box.minus(left, right)) if below else None
     return case.made({"rule": "both", "uses": uses, "below": below, "above": above}) if above else None
@@ -272,7 +273,7 @@ def _ordered(case: _Case, uses: dict[str, str]) -> Certificate | None:
     if found is None:
         return None
     box, finder = found
-    left, right = (box.read(case.statement[side]) for side in ("left", "right"))
+    left, right = (box.read(case.said[side]) for side in ("left", "right"))
     gap = box.minus(right, left) if case.relation[0] == "<" else box.minus(left, right)
     witness = finder.find(gap, strict=case.relation in "<>")
     return case.made({"rule": "nonnegative", "uses": uses, "witness": witness}) if witness else None
@@ -292,8 +293,7 @@ def _rate(case: _Case, uses: dict[str, str], factor: Expr | None = None) -> Cert
         if found is None:
             return None
         box, finder = found
-        said = case.statement["claim"] if case.refuted else case.statement
-        left, right = (box.read(said[side]) for side in ("left", "right"))
+        left, right = (box.read(case.said[side]) for side in ("left", "right"))
         target = right if factor is None else box.product(right, box.read(to_prefix(factor)))
         gap = box.minus(left, target)
         if not box.sure(right, strict=True):
@@ -324,7 +324,7 @@ def _bounded(case: _Case, uses: dict[str, str]) -> Certificate | None:
         if found is None:
             return None
         box, finder = found
-        left, right = (box.read(case.statement[side]) for side in ("left", "right"))
+        left, right = (box.read(case.said[side]) for side in ("left", "right"))
         if not box.sure(right, strict=True):
             continue
         most = constant_for(finder, box.over(left, right), case.growing, box.moving)
@@ -346,7 +346,7 @@ def _bounded(case: _Case, uses: dict[str, str]) -> Certificate | None:
 
 
 def _under(case: _Case, box: Box, finder: Finder) -> dict[str, Any] | None:
-    left, right = (box.read(case.statement[side]) for side in ("left", "right"))
+    left, right = (box.read(case.said[side]) for side in ("left", "right"))
     if not box.sure(left, strict=True):
         return None
     most = constant_for(finder, box.over(right, left), case.growing, box.moving)
@@ -382,7 +382,7 @@ def _unbounded(case: _Case, uses: dict[str, str]) -> Certificate | None:
         if found is None:
             return None
         box, finder = found
-        left, right = (box.read(case.statement["claim"][side]) for side in ("left", "right"))
+        left, right = (box.read(case.said[side]) for side in ("left", "right"))
         if not (box.sure(left, strict=True) and box.sure(right, strict=True)):
             continue
         for over in (word for g in case.growing for word in (["var", g], ["sqrt", ["var", g]])):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 Row = list[Fraction]
-MOST_PIVOTS, MOST_CELLS = 400, 60_000
+MOST_PIVOTS, MOST_CELLS = 150, 40_000
 
 
 def weights(columns: list[dict[object, Fraction]], target: dict[object, Fraction]) -> list[Fraction] | None:

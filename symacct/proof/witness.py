@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 SHIFT: dict[str, Any] = {"kind": "shift"}
 MOST_TERMS, MOST_SQUARES, MOST_SCALED, DEEPEST = 60, 60, 600, 3
+Moved = dict[object, Fraction]
+Known = tuple[Prefix, dict[str, Any], Moved | None]
 ATOMS = ("floor", "ceil", "min", "max")
 
 
@@ -76,17 +78,21 @@ class Finder:
         known = [(times, factor, self._moved(worth)) for times, factor, worth in self._known(value)]
         target = self._moved((value[0], kernel.ONE))
         usable = [one for one in known if one[2] is not None]
-        scales = [m for m in self._multipliers(value[0])[1:] if len(value[0]) * len(usable) < MOST_SCALED]
-        stretched = [self._moved((self.box.times(m, value[0]), kernel.ONE)) for m in scales]
-        if target is None or not usable:
-            return None
         right = {m: -c for m, c in target.items()}
         if strict:
             right[()] = right.get((), Fraction(0)) + Fraction(1, 1000)
         columns = [{m: -c for m, c in (worth or {}).items()} for _, _, worth in usable]
-        found = weights([*columns, *(one or {} for one in stretched)], right)
-        if found is None:
-            return None
+        wide = len(value[0]) * len(usable) < MOST_SCALED
+        for scales in ([], self._multipliers(value[0])[1:] if wide else []):
+            stretched = [self._moved((self.box.times(m, value[0]), kernel.ONE)) or {} for m in scales]
+            if found := weights([*columns, *stretched], right):
+                return self._sum(value, found, usable, scales)
+        return None
+
+    def _sum(
+        self, value: Ratio, found: list[Fraction], usable: list[Known], scales: list[Poly]
+    ) -> dict[str, Any]:
+        """Return the witness that weights of facts and of scales make."""
         terms = [
             {"times": _times(number(w), times), "factors": [factor]}
             for w, (times, factor, _) in zip(found, usable, strict=False)
@@ -97,7 +103,7 @@ class Finder:
             kernel.put(scale, dict.fromkeys(monomial, w) if w else {})
         return {"kind": "sum", "scale": self.written(self.box.times(scale, value[1])), "terms": terms}
 
-    def _moved(self, value: Ratio) -> dict[object, Fraction] | None:
+    def _moved(self, value: Ratio) -> Moved | None:
         """Return the coefficients after the shift, or None where a variable has no bound."""
         moved: Poly = dict(value[0])
         for name in sorted({g for m in moved for g, _ in m}):
@@ -115,7 +121,7 @@ class Finder:
                             kernel.put(product, {kernel.join(left, right): a * b})
                     piece = product
                 kernel.put(moved, piece)
-        return dict(moved)
+        return {monomial: c for monomial, c in moved.items()}  # noqa: C416 (keys of a wider type)
 
     def _known(self, value: Ratio) -> Iterator[tuple[Prefix, dict[str, Any], Ratio]]:
         """Yield (weight, factor, value of both): what is at least 0 and might help."""
@@ -190,7 +196,7 @@ class Finder:
 
 
 def words_of(box: Box, sides: list[Prefix], left_open: dict[str, Prefix]) -> dict[str, Prefix]:
-    """Return what each variable of the box stands for: names, atoms of the sides, what hypotheses leave open."""
+    """Return what each variable of the box stands for: a name, an atom, what a hypothesis leaves open."""
     words: dict[str, Prefix] = {name: ["var", name] for name in box.names} | left_open
     finder = Finder(box, words)
     for side in sides:
