@@ -1,0 +1,180 @@
+"""What is true instead: leading order with its error, bounds, difference and ratio."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sympy import Integer, Rational, fraction
+
+from symacct.algebra.evaluate import evaluate, names_of, substitute
+from symacct.algebra.leading import leading_term
+from symacct.algebra.normal import is_zero, normal
+from symacct.algebra.sign import sign_on_box
+from symacct.algebra.symbols import symbol
+from symacct.errors import RuleError
+from symacct.proof.decide import Box, ratio_limit
+
+if TYPE_CHECKING:
+    from sympy import Expr
+
+TOLERANCES = (Rational(1, 100), Rational(1, 10))
+LARGEST_START = 10**12
+NOT_NEGATIVE = ("positive", "nonnegative", "zero")
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """From where on the error is below a tolerance.
+
+    Attributes:
+        tolerance: 1/100 or 1/10.
+        name: the size that grows.
+        start: an integer from which on the error is below, a formula in the other sizes, or None where the
+            condition could not be solved.
+        condition: what must not be negative for the error to be below.
+    """
+
+    tolerance: Expr
+    name: str
+    start: Expr | None
+    condition: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class LeadingOrder:
+    """A claim that is the leading term of the exact formula.
+
+    Attributes:
+        growing: the sizes that grow.
+        leading: the exact formula's leading term.
+        remainder: exact formula less leading term.
+        error: (claim - exact) / exact, signed.
+        thresholds: from where on the error is small, for a single growing size.
+    """
+
+    growing: tuple[str, ...]
+    leading: Expr
+    remainder: Expr
+    error: Expr
+    thresholds: tuple[Threshold, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Instead:
+    """What holds between an exact formula and a claim of it.
+
+    Attributes:
+        difference: claim - exact.
+        ratio: claim / exact where that is simple (a number, or a formula without a sum below the line).
+        bound: ``upper``, ``lower`` or None: what the claim is for every size in the box.
+        leading: every way of growing in which the claim is the leading term.
+    """
+
+    difference: Expr
+    ratio: Expr | None
+    bound: str | None
+    leading: tuple[LeadingOrder, ...]
+
+
+def instead(exact: Expr, claim: Expr, box: Box, ways: tuple[tuple[str, ...], ...]) -> Instead:
+    """Return what holds between an exact formula and a claim that is not equal to it.
+
+    Args:
+        exact: the derived side.
+        claim: the stated side.
+        box: the sizes that are looked at.
+        ways: which sizes may grow together.
+
+    >>> from symacct.algebra.symbols import symbol
+    >>> B, L = symbol("B"), symbol("L")
+    >>> found = instead(6 * B * L - 2 * B, 6 * B * L, Box(), (("L",),))
+    >>> found.bound, found.leading[0].error, found.leading[0].thresholds[0].start
+    ('upper', 1/(3*L - 1), 34)
+    """
+    difference = normal(claim - exact)
+    return Instead(
+        difference,
+        _ratio(exact, claim),
+        _bound(difference, box),
+        tuple(found for way in ways if (found := leading_order(exact, claim, box, way)) is not None),
+    )
+
+
+def _ratio(exact: Expr, claim: Expr) -> Expr | None:
+    if is_zero(exact):
+        return None
+    ratio = normal(claim / exact)
+    return ratio if ratio.is_number or not fraction(ratio)[1].is_Add else None
+
+
+def _bound(difference: Expr, box: Box) -> str | None:
+    answer, _ = sign_on_box(difference, box.lower)
+    if answer in NOT_NEGATIVE:
+        return "upper"
+    return "lower" if answer in ("negative", "nonpositive") else None
+
+
+def leading_order(exact: Expr, claim: Expr, box: Box, growing: tuple[str, ...]) -> LeadingOrder | None:
+    """Return how the claim is the leading term of the exact formula as sizes grow, or None."""
+    if not set(growing) & {*names_of(exact), *names_of(claim)}:
+        return None
+    try:
+        limit = ratio_limit(claim, exact, growing)
+        leading, remainder = leading_term(exact, growing)
+    except RuleError:
+        return None
+    if limit is None or not is_zero(limit - 1):
+        return None
+    error = normal((claim - exact) / exact)
+    thresholds = [t for tolerance in TOLERANCES if (t := threshold(error, tolerance, growing, box))]
+    return LeadingOrder(growing, leading, remainder, error, tuple(thresholds))
+
+
+def threshold(error: Expr, tolerance: Expr, growing: tuple[str, ...], box: Box) -> Threshold | None:
+    """Return from where on the absolute error is at most a tolerance; None for several growing sizes."""
+    if len(growing) != 1 or is_zero(error):
+        return None
+    name = growing[0]
+    above, below = fraction(normal(error).together())
+    if sign_on_box(below, box.lower)[0] in ("negative", "nonpositive"):
+        above, below = -above, -below
+    if sign_on_box(above, box.lower)[0] not in NOT_NEGATIVE:
+        if sign_on_box(-above, box.lower)[0] not in NOT_NEGATIVE:
+            return None
+        above = -above
+    condition = normal(below * tolerance - above)
+    return Threshold(tolerance, name, _start(condition, name, box), condition)
+
+
+def _start(condition: Expr, name: str, box: Box) -> Expr | None:
+    """Return the least value of a size from which on a condition holds, as a number or a formula."""
+    others = [other for other in names_of(condition) if other != name]
+    if not others:
+        return _least(condition, name, box)
+    at = symbol(name)
+    slope = normal(condition.diff(at))
+    rest = normal(substitute(condition, {name: 0}))
+    if name in names_of(slope) or sign_on_box(slope, box.lower)[0] != "positive":
+        return None
+    return normal(-rest / slope)
+
+
+def _least(condition: Expr, name: str, box: Box) -> Expr | None:
+    """Return the least integer from which on a polynomial in one size is not negative, by bisection."""
+
+    def good(start: int) -> bool:
+        return sign_on_box(condition, {name: start})[0] in NOT_NEGATIVE
+
+    low, high = box.least(name), box.least(name)
+    while not good(high):
+        low, high = high + 1, high * 2
+        if high > LARGEST_START:
+            return None
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if good(middle) else (middle + 1, high)
+    at_least = box.least(name)
+    if high > at_least and evaluate(condition, {name: high - 1}) >= 0:
+        return None
+    return Integer(high)
