@@ -78,6 +78,8 @@ class Finder:
         known = [(times, factor, self._moved(worth)) for times, factor, worth in self._known(value)]
         target = self._moved((value[0], kernel.ONE))
         usable = [one for one in known if one[2] is not None]
+        if target is None or not usable:
+            return None
         right = {m: -c for m, c in target.items()}
         if strict:
             right[()] = right.get((), Fraction(0)) + Fraction(1, 1000)
