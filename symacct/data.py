@@ -1,7 +1,7 @@
-"""Where the data that ships with symacct lies: graphs and models.
+"""Where the data that ships with symacct lies: graphs, models and claims.
 
 In an installed wheel they are in ``symacct/shipped``; in a checkout, or an editable install of one, in the
-folders ``graphs`` and ``models`` beside the package.
+folders ``graphs``, ``models`` and ``claims`` beside the package.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from pathlib import Path
 
 from symacct.errors import ReadError, unknown
 
-KINDS = ("graphs", "models")
+KINDS = ("graphs", "models", "claims")
 
 
 def shipped(kind: str) -> Path:
-    """Return the folder of the shipped graphs or models.
+    """Return the folder of the shipped graphs, models or claims.
 
     Raises:
         UnknownNameError: no such kind ships.
