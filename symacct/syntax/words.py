@@ -1,0 +1,159 @@
+"""Words into declared names: a product is written without signs, the longest name first."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+from unicodedata import category
+
+from symacct.errors import SymacctError, unknown
+from symacct.printers.latex import COMMANDS
+from symacct.syntax.source import GREEK
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+FUNCTIONS = (
+    *("abs", "ceil", "ceiling", "floor", "ln", "log", "log2", "max", "min", "sqrt"),
+    *("O", "Theta"),
+)
+NEAR = 0.75
+WORD_CATEGORIES = {"Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Nd"}
+LETTERS = {name: letter for letter, name in GREEK.items() if letter not in "µϵ"}
+UNSURE = re.compile(r"[^\W\d_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """What a word may be.
+
+    Attributes:
+        names: the declared names.
+        quantities: names of quantities, with dots.
+        is_unit: says which words are units; None reads no units.
+        longest: the length of the longest name.
+    """
+
+    names: frozenset[str]
+    quantities: frozenset[str] = frozenset()
+    is_unit: Callable[[str], bool] | None = None
+    longest: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        """Measure the names once."""
+        object.__setattr__(self, "longest", max(map(len, self.names), default=0))
+
+    def is_a_unit(self, word: str) -> bool:
+        """Say whether a word is a unit and no declared name."""
+        return self.is_unit is not None and word not in self.names and self.is_unit(word)
+
+    def spelled(self, word: str) -> str:
+        """Return a Greek name in the spelling that is declared: ``beta`` and ``β`` are one.
+
+        >>> Vocabulary(frozenset({"β"})).spelled("beta")
+        'β'
+        """
+        other = LETTERS.get(word) or GREEK.get(word, word)
+        return other if word not in self.names and other in self.names else word
+
+
+def word_at(text: str, start: int) -> str:
+    """Return the longest run of letters, digits and ``_`` at a place, or nothing where none begins.
+
+    >>> word_at("2BD²", 1)
+    'BD'
+    """
+    end = start
+    while end < len(text) and (text[end] == "_" or category(text[end]) in WORD_CATEGORIES):
+        end += 1
+    return text[start:end] if end > start and category(text[start]) not in {"Nd", "Mn", "Mc"} else ""
+
+
+def dotted_at(text: str, start: int) -> str:
+    """Return a word and what is joined to it with dots.
+
+    >>> dotted_at("flops.model = 6*N", 0)
+    'flops.model'
+    """
+    found = word_at(text, start)
+    while found and (more := word_at(text, start + len(found) + 1)) and text[start + len(found)] == ".":
+        found += f".{more}"
+    return found
+
+
+def split(word: str, names: Vocabulary, *, called: bool) -> tuple[list[str] | None, bool]:
+    """Return a word as declared names, and whether it splits in more than one way.
+
+    The longest name comes first; before a bracket a function may stand last.
+
+    >>> split("abB", Vocabulary(frozenset({"a", "b", "ab", "B"})), called=False)
+    (['ab', 'B'], True)
+    """
+    best: list[str | None] = [None] * len(word) + [""]
+    ways = [0] * len(word) + [1]
+    for start in reversed(range(len(word))):
+        for size in range(min(names.longest, len(word) - start), 0, -1):
+            if ways[start + size] and word[start : start + size] in names.names:
+                best[start] = best[start] or word[start : start + size]
+                ways[start] = min(2, ways[start] + ways[start + size])
+        if called and word[start:] in FUNCTIONS and word[start:] not in names.names:
+            best[start], ways[start] = word[start:], 1
+    if not ways[0]:
+        return None, False
+    parts: list[str] = []
+    place = 0
+    while place < len(word):
+        parts.append(best[place] or word[place:])
+        place += len(parts[-1])
+    return parts, ways[0] > 1
+
+
+def reach(word: str, names: Vocabulary) -> int:
+    """Return how far the longest beginning that is a product of declared names goes."""
+    ends = {0}
+    for start in range(len(word)):
+        if start in ends:
+            sizes = range(1, min(names.longest, len(word) - start) + 1)
+            ends.update(start + size for size in sizes if word[start : start + size] in names.names)
+    return max(ends)
+
+
+def unknown_word(word: str, names: Vocabulary) -> tuple[int, SymacctError]:
+    """Return the error for a word that is no product of declared names, and where in the word it is."""
+    known = names.names | {name for name in names.quantities if "." not in name}
+    skipped = 0
+    if not get_close_matches(word[:64], known, n=1, cutoff=NEAR):
+        skipped = reach(word, names)
+    error = unknown("name", word[skipped:][:64], names.names)
+    if error.fix is None and word[skipped:] in {"e", "pi", "exp"}:
+        error.fix = "no letter is a constant here; write a number"
+    return skipped, error
+
+
+def guess_names(text: str, taken: Collection[str] = ()) -> list[str]:
+    """Return the names in a formula for which none are declared, in their order.
+
+    A word with ``_`` or a digit, a Greek name, one of other scripts than Latin, or an upright one is one
+    name; other words are products of letters. The names in `taken` are left out.
+
+    >>> guess_names("6ND + 2*n_layer*beta")
+    ['N', 'D', 'n_layer', 'beta']
+    """
+    found: dict[str, None] = {}
+    place = 0
+    while place < len(text):
+        word = word_at(text, place)
+        if not word:
+            place += 1
+            continue
+        if word in taken:
+            place += len(word)
+            continue
+        whole = UNSURE.fullmatch(word) is None or not word.isascii() or word in COMMANDS
+        called = text[place + len(word) :].lstrip().startswith("(")
+        if not (called and word in FUNCTIONS):
+            found |= dict.fromkeys([word] if whole or text[place - 1 : place] == "\ue000" else word)
+        place += len(word)
+    return list(found)
