@@ -96,6 +96,10 @@ class RuleError(SymacctError):
     """There is no rule for this; a missing rule is never a zero."""
 
 
+class LimitError(RuleError):
+    """Something is too large, or takes too long, for the bounds set here; it may well be true."""
+
+
 class UsageError(SymacctError):
     """The command line or a call is not as it should be."""
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from sympy import Expr, Integer, Pow, integer_nthroot
 
+from symacct.algebra.budget import check_time
 from symacct.algebra.evaluate import evaluate, names_of
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr
@@ -29,6 +30,8 @@ OPPOSITE: dict[Answer, Answer] = {
 }
 STEPS = (0, 1, 10**6, 3, 30, 10**3)
 MOST_POINTS = 600
+MOST_MOVED = 50_000
+"""Terms that a shift may make; past it the sign is read off the polynomial as it stands, from 0 on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +133,8 @@ def _sign_of_sum(table: Terms, starts: Mapping[str, int]) -> tuple[Answer, Shift
             return "unknown", None
         froms[base if scale == 1 else Pow(base, Integer(1) / scale)] = int(integer_nthroot(start, scale)[0])
     moved = to_ring(ring, scales, plain)
+    if sum(prod(power + 1 for power in powers) for powers in moved.itermonoms()) > MOST_MOVED:
+        froms = dict.fromkeys(froms, 0)
     moved = moved.compose([(x, x + start) for x, start in zip(ring.gens, froms.values(), strict=True)])
     values = [Fraction(int(value.numerator), int(value.denominator)) for value in moved.values()]
     constant = (
@@ -159,6 +164,7 @@ def _mixed_points(form: Expr, starts: Mapping[str, int]) -> Points | None:
     """Return two points where the formula is negative and positive, if a short search finds them."""
     found: dict[bool, tuple[tuple[tuple[str, int], ...], Expr]] = {}
     for point in islice(_points(starts), MOST_POINTS):
+        check_time()
         try:
             value = evaluate(form, point)
         except (SizeError, RuleError):

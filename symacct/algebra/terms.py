@@ -8,6 +8,7 @@ from math import floor
 
 from sympy import Expr, Integer, Pow, factorint
 
+from symacct.algebra.budget import check_time
 from symacct.algebra.tables import (
     UNIT,
     Monomial,
@@ -23,7 +24,7 @@ from symacct.algebra.tables import (
     primitive,
     scaled,
 )
-from symacct.errors import FormulaError, RuleError
+from symacct.errors import FormulaError, LimitError
 
 MOST_TERMS = 50_000
 MOST_PRODUCTS = 1_000_000
@@ -35,13 +36,14 @@ def times(left: Terms, right: Terms) -> Terms:
     """Return the product, expanded.
 
     Raises:
-        RuleError: it would have too many terms.
+        LimitError: it would have too many terms.
     """
     if len(left) * len(right) > MOST_PRODUCTS:
         what = f"a product of {len(left)} by {len(right)} terms is too large to expand"
-        raise RuleError(what, expected=f"at most {MOST_PRODUCTS} terms", got=f"{len(left) * len(right)}")
+        raise LimitError(what, expected=f"at most {MOST_PRODUCTS} terms", got=f"{len(left) * len(right)}")
     result: Terms = {}
     for first, a in left.items():
+        check_time()
         for second, b in right.items():
             monomial, extra = _join(first, second)
             if extra is None:
@@ -79,7 +81,7 @@ def raised(table: Terms, exponent: int) -> Terms:
     """Return a power with an exponent of at least 0, expanded.
 
     Raises:
-        RuleError: the result would be too large.
+        LimitError: the result would be too large.
     """
     if len(table) > 1 and exponent > 1:
         _check_expansion(len(table), exponent)
@@ -87,7 +89,7 @@ def raised(table: Terms, exponent: int) -> Terms:
         ((monomial, coefficient),) = table.items()
         if _digits(coefficient) * exponent > MOST_DIGITS:
             what = "a number is too large"
-            raise RuleError(what, expected=f"at most {MOST_DIGITS} digits", got=f"a power of {exponent}")
+            raise LimitError(what, expected=f"at most {MOST_DIGITS} digits", got=f"a power of {exponent}")
         if not any(base.is_Add or base.is_Integer for base, _ in monomial):
             return {scaled(monomial, exponent): coefficient**exponent}
     result: Terms = {UNIT: 1}
@@ -107,7 +109,7 @@ def _check_expansion(count: int, exponent: int) -> None:
         size = size * (exponent + count - step) // step
         if size > MOST_TERMS or exponent > MOST_TERMS:
             what = f"a sum of {count} terms to the power {exponent} is too large to expand"
-            raise RuleError(what, expected=f"at most {MOST_TERMS} terms", got=f"the power {exponent}")
+            raise LimitError(what, expected=f"at most {MOST_TERMS} terms", got=f"the power {exponent}")
 
 
 def _digits(value: Number) -> int:
@@ -121,7 +123,7 @@ def read(expr: Expr) -> Terms:
 
     Raises:
         FormulaError: it holds something that is not an exact real number.
-        RuleError: it would have too many terms.
+        LimitError: it would have too many terms.
 
     >>> from symacct.algebra.symbols import symbol
     >>> B, D = symbol("B"), symbol("D")

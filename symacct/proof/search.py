@@ -7,6 +7,7 @@ from fractions import Fraction
 from itertools import combinations_with_replacement, islice
 from typing import TYPE_CHECKING
 
+from symacct.algebra.budget import check_time
 from symacct.algebra.evaluate import evaluate, names_of
 from symacct.algebra.terms import read
 from symacct.errors import RuleError, SizeError
@@ -58,6 +59,7 @@ def counterexample(
     difference = compiled(left - right)
     names = sorted({*names_of(left), *names_of(right), *(n for c in conditions for n in c.names)})
     for sizes in islice(points(names, lower), MOST_POINTS):
+        check_time()
         if all(condition.holds(sizes) for condition in conditions):
             value = difference(sizes)
             if value is not None and not holds(value):
