@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from symacct.syntax import Tree
 
 MOST_POWER = 64
-DESCENDED = frozenset({"max", "min"})
+DESCENDED = frozenset({"abs", "max", "min"})
 
 
 class NoReadingError(Exception):
@@ -78,6 +78,8 @@ class _Reading:
         for part, power in others:
             missing = missing.times(self.known(part) or PURE, -power)
         if unclear:
+            if unclear[0][0] is tree:
+                raise NoReadingError
             yield from self.read(unclear[0][0], missing)
             return
         if missing == PURE:

@@ -127,5 +127,5 @@ def missing_factor(error: UnlikeError, text: str) -> str | None:
     letter = next(name for name in ("n", "k", "m", "x", "q") if not re.search(rf"(?<!\w){name}(?!\w)", text))
     where = f" with {letter} for {why}" if "{}" in factor else f"      ({why})"
     written = text[part.start : part.end].strip()
-    body = f"({written})" if part.form in {"sum", "negative"} and written[:1] != "(" else written
+    body = f"({written})" if part.form == "sum" and written[:1] != "(" else written
     return f"write {text[: part.start]}{body} {factor.format(letter)}{text[part.end :]}".rstrip() + where
