@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 FORMAT = "symacct-certificate/1"
 LARGEST_FILE, DEEPEST, MOST_DIGITS, MOST_POWER = 4_000_000, 60, 200, 64
-MOST_DEGREE, MOST_BITS, MOST_WORK, LONGEST_SUM, LONGEST_NAME = 300, 20_000, 4_000_000, 10_000, 64
+MOST_DEGREE, MOST_BITS, MOST_WORK, LONGEST_SUM, LONGEST_NAME = 300, 12_000, 300_000, 10_000, 64
 
 Monomial = tuple[tuple[str, int], ...]  # sorted pairs (variable, exponent)
 Poly = dict[Monomial, Fraction]  # no zero coefficients

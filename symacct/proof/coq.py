@@ -1,7 +1,8 @@
 """A certificate as a theorem for Coq 8.16, with its proof: a second opinion on the kernel.
 
-The theorem is about real sizes of at least their bounds, which is more than the kernel's integers. An atom is
-a real number with the facts that define it as premises, and the bound that the kernel gives it. Sums over an index, ledgers, and roots of anything but a size are left out: `None` then.
+The theorem is about real sizes of at least their bounds, which is more than the kernel's integers. An atom
+is a real number with the facts that define it as premises, and the bound that the kernel gives it. Sums over
+an index, ledgers, and roots of anything but a size are left out: `None` then.
 """
 
 from __future__ import annotations

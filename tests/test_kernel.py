@@ -1,0 +1,508 @@
+"""The kernel: every rule with a good certificate, each way to spoil it refused; alone, and within bounds."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import json
+import random
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from symacct import kernel
+from symacct.cli.main import main
+
+FILE = Path(kernel.__file__)
+B, D, L, K, S, T, N = (["var", name] for name in ("B", "D", "L", "K", "S", "T", "N"))
+SHIFT = {"kind": "shift"}
+MINUS = ["+", B, ["*", "-1", D]]
+
+
+def sealed(statement, proof, hypotheses=(), variables="B D L", ledger=None, **lower):
+    data = {
+        "format": kernel.FORMAT,
+        "statement": statement,
+        "variables": {name: lower.get(name, "1") for name in variables.split()},
+        "hypotheses": list(hypotheses),
+        "proof": {"uses": {}, **proof},
+    }
+    data |= {"ledger": ledger} if ledger else {}
+    return {**data, "digest": kernel.digest(data)}
+
+
+def said(left, relation, right, *growing):
+    grows = {"growing": list(growing)} if growing else {}
+    return {"relation": relation, "left": left, "right": right, **grows}
+
+
+def refuted(left, relation, right, *growing):
+    return {"relation": "refuted", "claim": said(left, relation, right, *growing)}
+
+
+def resealed(certificate, change):
+    new = copy.deepcopy(certificate)
+    change(new)
+    new["digest"] = kernel.digest(new)
+    return new
+
+
+def refuses(certificate, why):
+    with pytest.raises(kernel.Refused, match=why):
+        kernel.check(certificate)
+
+
+H1 = {"name": "h1", "kind": "equal", "left": T, "right": S}
+ROW = {
+    "label": "up", "of": "up", "phase": "forward", "kind": "contraction", "primitive": "fma",
+    "ranges": [["i", "0", L]], "price": "2", "count": ["*", B, D, K], "total": ["*", "2", B, D, K, L],
+    "axes": {"left": ["b", "d"], "right": ["d", "k"], "out": ["b", "k"], "sizes": {"b": B, "d": D, "k": K}},
+}  # fmt: skip
+OTHER = {
+    "label": "act", "of": "act", "phase": "forward", "kind": "elementwise", "primitive": "relu",
+    "ranges": [["i", "0", L]], "price": "1", "count": ["+", B, ["var", "i"]],
+    "total": ["+", ["*", B, L], ["/", ["*", L, ["+", L, "-1"]], "2"]],
+}  # fmt: skip
+SUM = ["sum", "i", "0", L, ["*", "1", ["+", B, ["var", "i"]]]]
+FORM = ["+", ["*", B, ["var", "i"]], ["/", ["*", ["var", "i"], ["+", ["var", "i"], "-1"]], "2"]]
+LEDGER = {"graph": "g", "quantity": "flops.forward", "rows": [ROW, OTHER]}
+WHOLE = ["+", ROW["total"], OTHER["total"]]
+
+GOOD = {
+    "identity": sealed(said(["*", B, ["+", D, "1"]], "=", ["+", ["*", B, D], B]), {"rule": "identity"}),
+    "fraction": sealed(
+        said(["/", ["+", ["^", B, "2"], ["*", "-1", ["^", D, "2"]]], ["+", B, D]], "=", MINUS),
+        {"rule": "identity"},
+    ),
+    "definition": sealed(
+        said(["*", S, T], "=", ["^", S, "2"]),
+        {"rule": "identity", "uses": {"h1": "substitution"}, "example": {"S": "2", "T": "2"}},
+        [H1],
+        "S T",
+    ),
+    "sum": sealed(
+        said(SUM, "=", OTHER["total"]), {"rule": "identity", "closed": [{"sum": SUM, "form": FORM}]}
+    ),
+    "shift": sealed(said(["*", B, D], ">=", D), {"rule": "nonnegative", "witness": SHIFT}),
+    "strict": sealed(said(["+", ["*", B, D], "1"], ">", D), {"rule": "nonnegative", "witness": SHIFT}),
+    "square": sealed(
+        said(["*", "2", B, D], "<=", ["+", ["^", B, "2"], ["^", D, "2"]]),
+        {"rule": "nonnegative", "witness": {"kind": "sum", "terms": [{"factors": [{"square": MINUS}]}]}},
+    ),
+    "roots": sealed(
+        said(["+", ["/", L, B], B], ">=", ["*", "2", ["sqrt", L]]),
+        {
+            "rule": "nonnegative",
+            "witness": {
+                "kind": "sum",
+                "terms": [
+                    {"times": ["/", "1", B], "factors": [{"square": ["+", ["sqrt", L], ["*", "-1", B]]}]}
+                ],
+            },
+        },
+    ),
+    "cases": sealed(
+        said(["max", B, D], "<=", ["+", B, D]),
+        {"rule": "nonnegative", "witness": {"kind": "cases", "atom": ["max", B, D], "each": [SHIFT, SHIFT]}},
+    ),
+    "linear": sealed(
+        said(["/", ["+", B, D], "2"], "<=", ["max", B, D]),
+        {
+            "rule": "nonnegative",
+            "witness": {
+                "kind": "sum",
+                "scale": "2",
+                "terms": [{"factors": [{"atom": ["max", B, D], "side": side}]} for side in "01"],
+            },
+        },
+    ),
+    "fact": sealed(
+        said(["*", B, L], ">=", ["*", D, L]),
+        {
+            "rule": "nonnegative",
+            "uses": {"h1": "fact"},
+            "example": {"B": "2", "D": "1", "L": "1"},
+            "witness": {"kind": "sum", "terms": [{"times": L, "factors": [{"hypothesis": "h1"}]}]},
+        },
+        [{"name": "h1", "kind": "at_least", "left": B, "right": D}],
+    ),
+    "both": sealed(
+        said(["max", B, B], "=", B),
+        {
+            "rule": "both",
+            "below": {"kind": "cases", "atom": ["max", B, B], "each": [SHIFT, SHIFT]},
+            "above": {"kind": "sum", "terms": [{"factors": [{"atom": ["max", B, B], "side": "0"}]}]},
+        },
+        variables="B",
+    ),
+    "rate": sealed(
+        said(["+", ["*", "6", B, L], ["*", "-2", B]], "~", ["*", "6", B, L], "L"),
+        {
+            "rule": "rate", "constant": ["/", "1", "3"], "over": [L], "from": {"L": "2"},
+            "below": SHIFT, "above": SHIFT,
+        },
+        variables="B L",
+    ),
+    "order": sealed(
+        said(["+", ["*", "6", B, L], ["*", "-2", B]], "O", L, "L"),
+        {"rule": "constants", "constant": ["*", "6", B], "from": {}, "below": SHIFT, "above": SHIFT},
+        variables="B L",
+    ),
+    "theta": sealed(
+        said(["+", ["*", "6", B, L], ["*", "-2", B]], "Theta", L, "L"),
+        {
+            "rule": "constants", "constant": ["*", "6", B], "from": {}, "below": SHIFT, "above": SHIFT,
+            "least": ["*", "4", B], "witness": SHIFT,
+        },
+        variables="B L",
+    ),
+    "elsewhere": sealed(
+        refuted(["*", "8", B, L], "~", ["*", "6", B, L], "L"),
+        {
+            "rule": "rate", "factor": ["/", "4", "3"], "constant": "0", "over": [L], "from": {},
+            "below": SHIFT, "above": SHIFT,
+        },
+        variables="B L",
+    ),
+    "growth": sealed(
+        refuted(["*", B, ["^", L, "2"]], "O", L, "L"),
+        {"rule": "growth", "constant": B, "over": [L], "from": {}, "witness": SHIFT},
+        variables="B L",
+    ),
+    "point": sealed(
+        refuted(["*", B, D], "=", B), {"rule": "point", "point": {"B": "1", "D": "2"}}, variables="B D"
+    ),
+    "ledger": sealed(
+        said(WHOLE, "=", WHOLE),
+        {"rule": "identity", "closed": [{"sum": SUM, "form": FORM}]},
+        variables="B D K L",
+        ledger=LEDGER,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_good(name):
+    """Each good certificate is accepted, from its JSON text too."""
+    lines = kernel.check(kernel.load(json.dumps(GOOD[name]).encode()))
+    assert lines[0]
+
+
+def test_the_theorem_comes_back_in_words():
+    """Sizes, hypotheses, rule and what was not checked all stand in the answer."""
+    assert kernel.check(GOOD["definition"]) == [
+        "S*T = S^2",
+        "for all integers S >= 1, T >= 1",
+        "given h1: T = S (used as substitution)",
+        "by the rule identity",
+    ]
+    assert kernel.check(GOOD["rate"])[-1] == "by the rule rate: |left/right - 1| <= 1/3*(1/L) for L >= 2"
+    assert kernel.check(GOOD["ledger"])[-3:] == [
+        'not checked: that the ledger is the model you meant ("flops.forward" of "g")',
+        "not checked: the prices of the counts",
+        'not checked: the count of "relu" for "elementwise" (1 row)',
+    ]
+
+
+def put(*path):
+    """Return a change: the last item is put at the path before it."""
+    *keys, last, value = path
+
+    def change(data):
+        for key in keys:
+            data = data[key]
+        data[last] = value
+
+    return change
+
+
+SPOILED = [
+    ("identity", put("statement", "right", ["+", ["*", B, D], D]), "the two sides differ"),
+    ("identity", put("statement", "relation", "<="), "an identity proves = only"),
+    ("identity", put("statement", "left", ["*", B, ["var", "X"]]), '"X" is not declared'),
+    ("identity", put("statement", "left", ["/", B, ["+", B, ["*", "-1", D]]]), "a divisor is not seen"),
+    ("identity", put("variables", {"B": "1", "D": "-1"}), "a bound of at least 0"),
+    ("identity", put("proof", "rule", "magic"), '"magic" is no rule'),
+    ("identity", put("proof", "extra", "1"), "not known"),
+    ("identity", put("format", "symacct-certificate/0"), "the format"),
+    ("fraction", put("variables", "B", "0"), None),
+    ("definition", put("hypotheses", 0, "right", ["+", S, "1"]), "does not hold at the example"),
+    ("definition", put("proof", "uses", {}), "the two sides differ"),
+    ("definition", put("proof", "uses", {"h2": "substitution"}), "not stated"),
+    ("definition", put("proof", "example", {"S": "2", "T": "3"}), "h1 does not hold"),
+    ("definition", put("statement", said(T, "=", S)), "h1 is what is to be proved"),
+    ("definition", put("statement", said(["*", "2", S], "=", ["*", "2", T])), "h1 is what is to be proved"),
+    ("definition", put("hypotheses", 0, "right", ["+", T, "0"]), "the definitions are circular"),
+    ("sum", put("proof", "closed", 0, "form", ["*", B, ["var", "i"]]), "the closed form over i is wrong"),
+    ("sum", put("proof", "closed", []), "no closed form"),
+    ("shift", put("statement", "right", ["*", "2", D]), "wrong sign"),
+    ("shift", put("variables", "B", "0"), "wrong sign"),
+    ("shift", put("statement", "relation", ">"), "wrong sign"),
+    ("strict", put("statement", "left", 1, ["*", B, "0"]), "wrong sign"),
+    ("square", put("statement", "left", 1, "3"), "wrong sign"),
+    ("square", put("proof", "witness", "terms", 0, "times", "-1"), "weight of a term"),
+    ("square", put("proof", "witness", "terms", 0, "times", "2"), "wrong sign"),
+    ("square", put("proof", "witness", "scale", "0"), "the scale of a witness"),
+    ("roots", put("statement", "right", 1, "3"), "wrong sign"),
+    ("cases", put("proof", "witness", "each", [SHIFT]), "cases are those"),
+    ("cases", put("statement", "right", B), "wrong sign"),
+    ("linear", put("proof", "witness", "terms", 1, "factors", 0, "side", "2"), "no such side"),
+    ("linear", put("proof", "witness", "terms", 1, "times", "-1"), "weight of a term"),
+    ("linear", put("statement", "left", 1, ["+", B, D, "1"]), "wrong sign"),
+    ("fact", put("proof", "uses", {}), "no inequality in use"),
+    ("fact", put("hypotheses", 0, "right", ["*", "2", B]), "h1 does not hold"),
+    ("both", put("proof", "above", SHIFT), "wrong sign"),
+    ("rate", put("proof", "constant", ["/", "1", "4"]), "wrong sign"),
+    ("rate", put("proof", "constant", L), "depends on what grows"),
+    ("rate", put("proof", "constant", ["sqrt", L]), "depends on what grows"),
+    ("rate", put("proof", "over", [B]), "made of what grows"),
+    ("rate", put("statement", "left", 1, 1, "7"), "wrong sign"),
+    ("rate", put("statement", "growing", []), "nothing grows"),
+    ("rate", put("proof", "factor", "2"), "not known"),
+    ("order", put("proof", "constant", "6"), "wrong sign"),
+    ("theta", put("proof", "least", ["*", "5", B]), "wrong sign"),
+    ("theta", put("proof", "least", "0"), "not seen to be positive"),
+    ("elsewhere", put("proof", "factor", "1"), "wrong sign|something else"),
+    ("elsewhere", put("statement", "claim", "left", 1, "6"), "wrong sign"),
+    ("growth", put("statement", "claim", "left", ["*", B, L]), "wrong sign"),
+    ("growth", put("proof", "constant", "0"), "not seen to be positive"),
+    ("point", put("proof", "point", "D", "1"), "true at this point"),
+    ("point", put("proof", "point", "D", "0"), "out of bounds"),
+    ("point", put("proof", "point", {"B": "1"}), "give each size a value"),
+    ("ledger", put("ledger", "rows", 0, "count", ["*", B, D]), "another count than its axes"),
+    ("ledger", put("ledger", "rows", 0, "axes", "sizes", "k", D), "another count than its axes"),
+    ("ledger", put("ledger", "rows", 0, "axes", "out", ["b", "x"]), "do not agree"),
+    ("ledger", put("ledger", "rows", 0, "price", "3"), "does not make its total"),
+    ("ledger", put("ledger", "rows", 0, "price", B), "a price is a number"),
+    ("ledger", put("ledger", "rows", 0, "ranges", [["i", "1", L]]), "does not make its total"),
+    ("ledger", put("ledger", "rows", [ROW]), "do not add up"),
+    ("ledger", put("ledger", "rows", [ROW, OTHER, OTHER]), "do not add up"),
+    ("ledger", put("ledger", "rows", 0, "kind", "elementwise"), "only a contraction has axes"),
+    ("ledger", put("ledger", "rows", 0, "label", 3), "labels"),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "why"), SPOILED, ids=[f"{n}-{i}" for i, (n, *_) in enumerate(SPOILED)]
+)
+def test_spoiled(name, change, why):
+    """A spoiled certificate is refused though its digest fits, and without a new digest too."""
+    spoiled = resealed(GOOD[name], change)
+    if why is None:
+        kernel.check(spoiled)
+    else:
+        refuses(spoiled, why)
+    if {**spoiled, "proof": 0, "digest": 0} != {**GOOD[name], "proof": 0, "digest": 0}:
+        refuses({**spoiled, "digest": GOOD[name]["digest"]}, "the digest does not fit|the format")
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_each_field_is_needed(name):
+    """Without any one field a certificate is refused, and never fails otherwise."""
+    for path in paths(GOOD[name]):
+        new = copy.deepcopy(GOOD[name])
+        holder = new
+        for key in path[:-1]:
+            holder = holder[key]
+        if not isinstance(holder, dict) or path[-1] in {"text", "axes", "times", "digest"}:
+            continue
+        unused = path[0] == "variables" and path[1:] and path[-1] not in kernel.variables(said_in(new))
+        if path == ("ledger",) or unused:
+            continue
+        del holder[path[-1]]
+        new["digest"] = kernel.digest(new)
+        if path[0] == "proof" and path[1:2] == ("from",) and len(path) == 3:
+            continue  # a lower threshold may do as well
+        with pytest.raises(kernel.Refused):
+            kernel.check(new)
+
+
+def said_in(certificate):
+    statement = certificate["statement"]
+    claim = statement.get("claim", statement)
+    return [claim["left"], claim["right"]]
+
+
+def paths(value, path=()):
+    if path:
+        yield path
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, part in inside:
+        yield from paths(part, (*path, key))
+
+
+@pytest.mark.parametrize(
+    "junk", [None, True, 1, [], {}, "", "01", "+1", "-0", "1.0", ["var"], ["var", ["B"]], [["+"]]]
+)
+def test_junk_is_refused_wherever_it_stands(junk):
+    """Whatever stands in the place of any part, the kernel refuses or accepts; it never fails."""
+    draw = random.Random(5)
+    for certificate in GOOD.values():
+        every = list(paths({k: v for k, v in certificate.items() if k != "digest"}))
+        for path in draw.sample(every, min(25, len(every))):
+            new = resealed(certificate, put(*path, copy.deepcopy(junk)))
+            try:
+                kernel.check(new)
+            except kernel.Refused:
+                continue
+
+
+# ---- traps ----
+
+
+def test_a_slack_that_moves_is_no_constant():
+    """With B >= L, what B has above L depends on L, so that it bounds nothing in the limit."""
+    hypothesis = {"name": "h1", "kind": "at_least", "left": B, "right": L}
+    proof = {
+        "rule": "constants", "uses": {"h1": "substitution"}, "example": {"B": "1", "L": "1"},
+        "constant": B, "from": {}, "below": SHIFT, "above": SHIFT,
+    }  # fmt: skip
+    refuses(sealed(said(["*", L, L], "O", L, "L"), proof, [hypothesis], "B L"), "depends on what grows")
+
+
+def test_a_scale_may_not_vanish():
+    """A factor that is 0 at the corner would prove -1 >= 0 there with a hypothesis of the opposite sign."""
+    hypothesis = {"name": "h1", "kind": "at_least", "left": "0", "right": N}
+    witness = {"kind": "sum", "scale": N, "terms": [{"factors": [{"hypothesis": "h1"}]}]}
+    proof = {"rule": "nonnegative", "uses": {"h1": "fact"}, "example": {"N": "0"}, "witness": witness}
+    refuses(sealed(said("-1", ">=", "0"), proof, [hypothesis], "N", N="0"), "the scale of a witness")
+
+
+def test_hypotheses_that_cannot_hold_prove_nothing():
+    """An example is asked for, so that nothing follows from a contradiction."""
+    hypothesis = {"name": "h1", "kind": "equal", "left": B, "right": "0"}
+    proof = {"rule": "identity", "uses": {"h1": "substitution"}, "example": {"B": "1"}}
+    refuses(
+        sealed(said(["*", B, B], "=", ["*", "2", B]), proof, [hypothesis], "B"),
+        "h1 does not hold",
+    )
+
+
+def test_a_limit_is_not_refuted_where_sizes_are_capped():
+    """With 10 >= L there are no large L, and a claim about them is empty, not false."""
+    hypothesis = {"name": "h1", "kind": "at_least", "left": "10", "right": L}
+    proof = {
+        "rule": "growth", "uses": {}, "example": {"L": "1"}, "constant": "1", "over": [L], "from": {},
+        "witness": SHIFT,
+    }  # fmt: skip
+    refuses(sealed(refuted(["^", L, "2"], "O", L, "L"), proof, [hypothesis], "L"), "no large sizes")
+
+
+def test_an_index_is_not_a_size():
+    """An index hides nothing, its range does not run backwards, and its bound ends with it."""
+    for index, lo, hi, why in (("B", "0", L, "not a new name"), ("i", "0", ["+", L, "-2"], "end before")):
+        whole = ["sum", index, lo, hi, "1"]
+        refuses(sealed(said(whole, "=", whole), {"rule": "identity"}), why)
+    inside = ["sum", "i", "1", L, ["/", B, B]]
+    refuses(sealed(said(["+", inside, ["var", "i"]], "=", L), {"rule": "identity"}), '"i" is not declared')
+
+
+def test_quotients_are_whole():
+    """With K dividing L, ceil(L/K) is L/K; without it, it is not."""
+    claim = said(["*", K, ["ceil", ["/", L, K]]], "=", L)
+    hypothesis = {"name": "h1", "kind": "divides", "left": K, "right": L}
+    proof = {"rule": "identity", "uses": {"h1": "substitution"}, "example": {"K": "2", "L": "4"}}
+    assert kernel.check(sealed(claim, proof, [hypothesis], "K L"))
+    refuses(sealed(claim, {"rule": "identity"}, (), "K L"), "the two sides differ")
+
+
+def test_exact_at_a_point():
+    """Floors, ceilings, extremes, roots and sums have exact values; an inexact root is refused."""
+    expr = ["+", ["floor", ["/", B, "2"]], ["ceil", ["/", B, "2"]], ["max", B, "9"], ["min", B, "9"]]
+    expr = [*expr, ["sqrt", ["+", B, "-1"]], ["sum", "i", "0", B, ["var", "i"]]]
+    assert kernel.at(expr, {"B": Fraction(5)}, kernel.Box({"B": 1})) == 2 + 3 + 9 + 5 + 2 + 10
+    with pytest.raises(kernel.Refused, match="a root is no fraction"):
+        kernel.at(["sqrt", B], {"B": Fraction(5)}, kernel.Box({"B": 1}))
+
+
+# ---- bounds, and standing alone ----
+
+
+@pytest.mark.parametrize(
+    ("raw", "why"),
+    [
+        (b"{", "Expecting"),
+        (b"\xff", "codec"),
+        (b'{"a": 1}', "a number is written as text"),
+        (b'{"a": 1.5}', "a number is written as text"),
+        (b'{"a": NaN}', "a number is written as text"),
+        (b'{"a": "1", "a": "2"}', "a key is given twice"),
+        (b"[" * 100 + b"]" * 100, "nested deeper"),
+        (b" " * (kernel.LARGEST_FILE + 1), "larger than"),
+        (b'{"a": "\\\\", "b": "[[["}', None),
+    ],
+)
+def test_unreadable(raw, why):
+    """Broken, deep, large or ambiguous JSON is unreadable."""
+    if why is None:
+        assert kernel.load(raw) == {"a": "\\", "b": "[[["}
+        return
+    with pytest.raises(ValueError, match=why):
+        kernel.load(raw)
+
+
+BOMBS = {
+    "digits": "9" * 201,
+    "exponent": ["^", B, "65"],
+    "power": ["^", ["^", ["^", B, "64"], "64"], "64"],
+    "number": ["^", ["^", ["^", "99", "64"], "64"], "64"],
+    "terms": ["^", ["+", B, D, L, "1", ["*", B, D], ["*", B, L], ["*", D, L]], "40"],
+    "sums": ["sum", "i", "0", "9999", ["sum", "j", "0", "9999", "1"]],
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_bombs(name):
+    """Small files that ask for much work are refused, in a proof and at a point."""
+    bomb = BOMBS[name]
+    refuses(sealed(refuted(bomb, "=", B), {"rule": "point", "point": {"B": "1", "D": "1", "L": "1"}}), ".")
+    if name != "sums":
+        refuses(sealed(said(bomb, "=", bomb), {"rule": "identity"}), "large|work|integer|range")
+
+
+def test_it_imports_the_standard_library_alone():
+    """No import of the package, nor of anything installed."""
+    tree = ast.parse(FILE.read_text(encoding="utf-8"))
+    names = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    names += [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
+    assert {str(name).partition(".")[0] for name in names} <= sys.stdlib_module_names
+    assert not [node for node in ast.walk(tree) if isinstance(node, ast.Assert)]
+
+
+@pytest.mark.parametrize("flags", [("-S",), ("-O",), ("-S", "-O", "-I")])
+def test_it_runs_alone(tmp_path, flags):
+    """As a script, without site packages and with assertions off, it accepts and refuses alike."""
+    for certificate, status in ((GOOD["square"], 0), ({**GOOD["square"], "digest": "0"}, 1), ("{", 2)):
+        file = tmp_path / "c.json"
+        file.write_text(certificate if status == 2 else json.dumps(certificate), encoding="utf-8")
+        command = [sys.executable, *flags, str(FILE), str(file)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == status
+        assert done.stdout.startswith(
+            ("accepted: 2*B*D <= B^2 + D^2", "refused: the digest", "unreadable")[status]
+        )
+
+
+def test_the_verb(tmp_path, capsys):
+    """``symacct verify`` answers with the theorem, the reason, or why the file cannot be read."""
+    file = tmp_path / "c.json"
+    file.write_text(json.dumps(GOOD["point"]), encoding="utf-8")
+    assert main(["verify", str(file)]) == 0
+    assert "not always: B*D = B" in capsys.readouterr().out
+    file.write_text(json.dumps({**GOOD["point"], "digest": ""}), encoding="utf-8")
+    assert main(["verify", str(file)]) == 1
+    assert capsys.readouterr().err.startswith("refused: ")
+    assert main(["verify", str(tmp_path / "none.json")]) == 2
+
+
+def test_the_verb_does_not_start_the_formula_engine(tmp_path):
+    """Verifying imports no sympy."""
+    code = (
+        "import sys; from symacct.cli.main import main; main(['verify', 'x']); print('sympy' in sys.modules)"
+    )
+    command, env = [sys.executable, "-c", code], {"PYTHONPATH": str(FILE.parents[1])}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path, env=env)
+    assert done.stdout.strip() == "False"
