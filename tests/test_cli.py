@@ -55,6 +55,7 @@ CHAIN = """\
 graph deep_linear: L linear layers of D to D, without biases.
 sizes: B (rows), D (features), L (layers)
 at: B = 8, D = 4,096, L = 32
+not formed: the gradient of x (--input-grad forms it)
 
 term                formula                                    value
 ------------------  -------------------  ---------------------------
@@ -88,7 +89,7 @@ def test_choices_reach_the_account(run):
     _, out, _ = run("derive", "gpt", "--only", "params", *words)
     first = out.splitlines()[0]
     assert first == (
-        "convention lecture (attention half, bytes fused, gelu 20, relu 1); workload train, "
+        "convention lecture (attention half, bytes fused, gelu 20, gelu_tanh 20, relu 1); workload train, "
         "precision bf16-master, optimizer adamw, saves torch, input gradients formed"
     )
 
@@ -255,7 +256,7 @@ def test_lists_agree_with_the_tables():
 def test_flags_offer_what_conventions_know():
     from symacct.cli import options
 
-    assert set(options.ATTENTION) < set(CHOICES["attention"])
+    assert set(options.ATTENTION) == set(CHOICES["attention"])
     assert CHOICES["bytes"] == options.BYTES
 
 
@@ -274,7 +275,7 @@ REFUSALS = [
         told(
             "unknown verb 'drive'",
             where="symacct",
-            expected="one of: check, derive, list, show",
+            expected="one of: calc, check, derive, list, show",
             got="drive",
             fix="did you mean 'derive'?",
         ),
