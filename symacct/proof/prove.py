@@ -2,52 +2,32 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
-from symacct.account import Account
-from symacct.algebra.evaluate import names_of
-from symacct.algebra.normal import is_zero, normal, total
-from symacct.algebra.tables import build
-from symacct.algebra.terms import read
+from symacct.algebra.budget import within
+from symacct.algebra.evaluate import check_sizes, names_of
+from symacct.algebra.normal import is_zero
 from symacct.claims import Claim, Sides, read_claim, resolve
-from symacct.errors import SymacctError
+from symacct.errors import LimitError
 from symacct.nodes import Repeat, walk
 from symacct.proof.assume import Assumptions, bind, read_assumptions
+from symacct.proof.certified import is_provable
 from symacct.proof.decide import Box, Decision, decide
 from symacct.proof.instead import Instead, instead
+from symacct.proof.sources import Part, exact_and_claimed, parts, variations
+from symacct.proof.threshold import Threshold, is_threshold, judge_threshold, read_threshold
 from symacct.terms import QUANTITIES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from sympy import Expr
 
+    from symacct.account import Account
+
 ASYMPTOTIC = ("~", "O", "Theta")
-NUMBERED = re.compile(r"_\d+$")
-VARIATIONS: tuple[tuple[str, dict[str, object], dict[str, object]], ...] = (
-    ("the gradient of the input is formed (--input-grad)", {"input_grad": True}, {}),
-    ("attention counts the pairs that its mask allows (--attention exact)", {}, {"attention": "exact"}),
-    ("attention counts half of the pairs (--attention half)", {}, {"attention": "half"}),
-    ("products between activations are left out", {}, {"attention": "none"}),
-    ("lookups are priced as products with one-hot rows", {}, {"embedding": "matmul"}),
-    ("parameters used elementwise are priced like matmul weights (palm)", {}, {"vectors": "matmul"}),
-    ("the product with the vocabulary is left out", {}, {"head": "left out"}),
-    ("a sum of n terms costs n - 1 (--convention strict)", {}, {"strict": True}),
-    ("statistics of norms are left out (--saves paper)", {"saves": "paper"}, {}),
-    ("each op's output is saved (--saves lecture)", {"saves": "lecture"}, {}),
-)
-"""Choices under which a claim may hold: the words, and what changes of the policy and of the convention."""
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """An op that a difference comes from, and the terms of its formula that are in the difference."""
-
-    label: str
-    phase: str
-    expr: Expr
+SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,33 +37,42 @@ class Verdict:
     Attributes:
         claim: the claim, read.
         decision: the outcome for the relation as written.
-        sides: both sides in one unit.
+        sides: both sides in one unit; None where they are too large to expand.
         left: the left side, assumptions put in.
         right: the right side, assumptions put in.
         box: the sizes that are looked at.
         growing: what grows, for asymptotic relations.
-        notes: how the claim was read.
-        instead: what is true instead, where the relation as written is not proved.
-        holds_if: choices under which the relation would be proved as written.
-        parts: the ops that a difference comes from.
+        notes: how the claim was read, and what could not be worked out.
+        instead: how the two sides differ, where they do.
+        holds_if: choices under which both sides would be equal.
+        parts: what the difference comes from.
+        threshold: for ``A <= B iff NAME <= FORMULA``, what is claimed of the name, and what is true of it.
+        replaced: sizes that stand for a formula, by assumption or because they are bound.
     """
 
     claim: Claim
     decision: Decision
-    sides: Sides
-    left: Expr
-    right: Expr
-    box: Box
-    growing: tuple[str, ...]
-    notes: tuple[str, ...]
+    sides: Sides | None = None
+    left: Expr | None = None
+    right: Expr | None = None
+    box: Box = field(default_factory=Box)
+    growing: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     instead: Instead | None = None
     holds_if: tuple[str, ...] = ()
     parts: tuple[Part, ...] = ()
+    threshold: Threshold | None = None
+    replaced: tuple[tuple[str, Expr], ...] = ()
 
     @property
     def outcome(self) -> str:
         """proved, refuted or undecided."""
         return self.decision.outcome
+
+    @property
+    def turned(self) -> bool:
+        """Whether the derived side stands on the right."""
+        return exact_and_claimed(self.claim)[0] is self.claim.right
 
     @property
     def weaker(self) -> tuple[str, ...]:
@@ -102,39 +91,58 @@ def prove(
     lets: Iterable[str] = (),
     assume: Iterable[str] = (),
     grow: tuple[str, ...] = (),
+    seconds: float = SECONDS,
 ) -> Verdict:
     """Judge a claim against an account, or compare formulas where there is none.
 
     Args:
         account: the derivation that quantities are looked up in; None compares formulas alone.
-        text: the claim.
+        text: the claim; ``A <= B iff NAME <= FORMULA`` is one about a threshold.
         sizes: sizes to bind first.
         lets: names and what they stand for.
         assume: what may be assumed about sizes.
         grow: what goes to infinity, if the claim does not say.
+        seconds: processor time for the decision, and again for what is true instead.
 
     Raises:
         SymacctError: the claim cannot be read, a name is unknown, or units disagree.
     """
     names = None if account is None else [*account.source.sizes]
-    claim = read_claim(text, names, QUANTITIES, lets)
+    written = read_threshold(text, names) if is_threshold(text) else None
+    claim = read_claim(written.condition if written else text, names, QUANTITIES, lets)
     assumptions = read_assumptions(assume, claim.names)
     if account is not None:
         bind(assumptions, {**account.graph.bound, **account.source.resolved(sizes or {})})
-    sides = resolve(claim, _lookup(account))
+    elif sizes:
+        bind(assumptions, check_sizes(sizes, claim.names))
+    notes = [*claim.notes, *(f"assuming {one}" for one in assumptions.texts)]
+    try:
+        with within(seconds):
+            verdict = _judged(claim, account, assumptions, grow)
+            if written is not None:
+                return judge_threshold(verdict, written, assumptions)
+    except LimitError as error:
+        return Verdict(claim, Decision("undecided", _too_large(error)), notes=tuple(notes))
+    if verdict.outcome == "proved" and claim.relation in ("=", "O", "Theta"):
+        return verdict
+    return _explained(verdict, account, assumptions, seconds)
+
+
+def _too_large(error: LimitError) -> str:
+    return f"{error.what} ({error.expected})" if error.expected else error.what
+
+
+def _judged(
+    claim: Claim, account: Account | None, assumptions: Assumptions, grow: tuple[str, ...]
+) -> Verdict:
+    sides = resolve(claim, None if account is None else account.__getitem__)
     left, right = (assumptions.apply(side.expr) for side in (sides.left, sides.right))
     box = assumptions.box((*sides.left.when, *sides.right.when))
     ways = _ways(account, claim, assumptions, grow, left, right)
     decision, growing = _decided(claim, left, right, box, ways)
     notes = tuple(dict.fromkeys((*claim.notes, *sides.notes, *(f"assuming {t}" for t in assumptions.texts))))
-    verdict = Verdict(claim, decision, sides, left, right, box, growing, notes)
-    if decision.outcome == "proved":
-        return verdict
-    return _explained(verdict, account, assumptions)
-
-
-def _lookup(account: Account | None):  # type: ignore[no-untyped-def]  # noqa: ANN202
-    return None if account is None else account.__getitem__
+    replaced = tuple(sorted(assumptions.replaced.items()))
+    return Verdict(claim, decision, sides, left, right, box, growing, notes, replaced=replaced)
 
 
 def _ways(
@@ -165,7 +173,10 @@ def _decided(
     claim: Claim, left: Expr, right: Expr, box: Box, ways: tuple[tuple[str, ...], ...]
 ) -> tuple[Decision, tuple[str, ...]]:
     if claim.relation not in ASYMPTOTIC:
-        return decide(left, claim.relation, right, box), ()
+        decision = decide(left, claim.relation, right, box)
+        if decision.outcome == "undecided" and is_provable(left, claim.relation, right, box):
+            decision = Decision("proved", "a witness was found that the kernel accepts")
+        return decision, ()
     tried = [(decide(left, claim.relation, right, box, way), way) for way in ways]
     if not tried:
         if is_zero(left - right):
@@ -174,50 +185,41 @@ def _decided(
     return next((one for one in tried if one[0].outcome == "proved"), tried[0])
 
 
-def _explained(verdict: Verdict, account: Account | None, assumptions: Assumptions) -> Verdict:
-    """Add what is true instead."""
-    left, right = verdict.left, verdict.right
+def _explained(
+    verdict: Verdict, account: Account | None, assumptions: Assumptions, seconds: float
+) -> Verdict:
+    """Add how the sides differ; what takes too long is left out, with a note."""
+    left, right = (verdict.right, verdict.left) if verdict.turned else (verdict.left, verdict.right)
+    assert left is not None
+    assert right is not None
     names = sorted({*names_of(left), *names_of(right)})
-    ways: list[tuple[str, ...]] = [(name,) for name in names]
-    ways += [tuple(names)] if len(names) > 1 else []
-    found = instead(left, right, verdict.box, tuple(ways))
-    holds = tuple(_variations(verdict, account, assumptions)) if account is not None else ()
-    parts = tuple(_parts(verdict, account, found.difference)) if account is not None else ()
-    return replace(verdict, instead=found, holds_if=holds, parts=parts)
+    ways = [(name,) for name in names] + ([tuple(names)] if len(names) > 1 else [])
+    ways += [verdict.growing] if verdict.growing and verdict.growing not in ways else []
+    verdict = _with(
+        verdict,
+        seconds,
+        "what is true instead",
+        lambda: {"instead": instead(left, right, verdict.box, tuple(ways))},
+    )
+    if account is None or verdict.instead is None:
+        return verdict
+    difference = verdict.instead.difference
+    verdict = _with(
+        verdict, seconds, "where it comes from",
+        lambda: {"parts": parts(verdict.claim, account, assumptions, difference)},
+    )  # fmt: skip
+    if verdict.outcome == "proved":
+        return verdict
+    return _with(
+        verdict, seconds, "under which choices it holds",
+        lambda: {"holds_if": tuple(variations(verdict.claim, account, assumptions))},
+    )  # fmt: skip
 
 
-def _variations(verdict: Verdict, account: Account, assumptions: Assumptions) -> Iterator[str]:
-    """Yield the choices under which the relation holds as written."""
-    for words, policy, convention in VARIATIONS:
-        other = Account(
-            account.source,
-            replace(account.policy, **policy),  # type: ignore[arg-type]
-            replace(account.convention, **convention),  # type: ignore[arg-type]
-        )
-        if other.policy == account.policy and other.convention == account.convention:
-            continue
-        try:
-            sides = resolve(verdict.claim, other.__getitem__)
-        except SymacctError:
-            continue
-        left, right = (assumptions.apply(side.expr) for side in (sides.left, sides.right))
-        if is_zero(left - right):
-            yield words
-
-
-def _parts(verdict: Verdict, account: Account, difference: Expr) -> Iterator[Part]:
-    """Yield the ops whose terms have the monomials of a difference."""
-    name = verdict.claim.left.name if verdict.claim.left.form == "quantity" else ""
-    if not name or name == "tokens" or name.startswith("intensity") or difference.is_number:
-        return
-    wanted = set(read(difference))
-    found: dict[tuple[str, str], list[Expr]] = {}
-    for term in account.terms(name):
-        table = read(normal(term.expr))
-        shared = {monomial: value for monomial, value in table.items() if monomial in wanted}
-        if shared:
-            found.setdefault((NUMBERED.sub("", term.label), term.phase), []).append(build(shared))
-    for (label, phase), exprs in found.items():
-        expr = total(exprs)
-        if expr != 0:
-            yield Part(label, phase, expr)
+def _with(verdict: Verdict, seconds: float, what: str, work: Callable[[], dict[str, Any]]) -> Verdict:
+    """Return the verdict with what some work found, or with a note that it was too much."""
+    try:
+        with within(seconds):
+            return replace(verdict, **work())
+    except LimitError as error:
+        return replace(verdict, notes=(*verdict.notes, f"{what} is not worked out: {_too_large(error)}"))

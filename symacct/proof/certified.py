@@ -1,0 +1,126 @@
+"""The certificate of a verdict, with the rows of the derivation where the claim is about a derived total."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, prod
+from typing import TYPE_CHECKING, Any
+
+from symacct import kernel
+from symacct.algebra.terms import read
+from symacct.proof.certificate import (
+    certify_asymptotic,
+    certify_identity,
+    certify_inequality,
+    certify_order,
+    certify_refutation,
+    certify_refuted_limit,
+)
+from symacct.proof.ledger import with_ledger
+from symacct.terms import flops_scope
+
+if TYPE_CHECKING:
+    from sympy import Expr
+
+    from symacct.account import Account
+    from symacct.proof.decide import Box
+    from symacct.proof.prove import Verdict
+
+Certificate = dict[str, Any]
+MOST_TERMS, MOST_MOVED = 400, 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Certified:
+    """A certificate, or why there is none; ``note`` says what it holds besides the statement, or lacks."""
+
+    certificate: Certificate | None
+    note: str
+
+
+def certify(verdict: Verdict, account: Account | None = None) -> Certified:
+    """Return the certificate of a verdict; the kernel has accepted it.
+
+    A relation that is proved, or refuted by a point or by a limit, has one where a witness is found. What is
+    assumed is put in: ``F = 4*D`` makes it one about D.
+    """
+    left, right = verdict.left, verdict.right
+    if left is None or right is None or (lack := _lack(verdict, left - right)):
+        return Certified(None, lack if left is not None else "the formulas are too large to expand")
+    try:
+        made = _built(verdict, left, right)
+    except kernel.Refused as refused:
+        return Certified(None, f"the kernel refuses it: {refused}")
+    if made is None:
+        return Certified(None, "no witness was found that the kernel can check")
+    whole = None if account is None else _with_rows(made, verdict, account)
+    note = f"with the rows that {_total(verdict)} is the sum of" if whole else "of the formulas alone"
+    return Certified(whole or made, note)
+
+
+def _lack(verdict: Verdict, gap: Expr) -> str:
+    """Return why no certificate is looked for; nothing where one is."""
+    if verdict.threshold is not None:
+        return "none is written for a threshold"
+    if verdict.outcome == "undecided":
+        return "an undecided claim has none"
+    return "" if _small(gap) else "the formulas are too large for one"
+
+
+def _built(verdict: Verdict, left: Expr, right: Expr) -> Certificate | None:
+    relation, box, growing = verdict.claim.relation, verdict.box, verdict.growing
+    bounds, hypotheses = box.lower, box.conditions
+    if verdict.outcome == "refuted":
+        point = verdict.decision.point
+        if point is not None:
+            return certify_refutation(left, relation, right, dict(point.sizes), bounds, hypotheses)
+        return certify_refuted_limit(left, relation, right, growing, bounds, hypotheses)
+    if relation == "=":
+        return certify_identity(left, right, bounds, hypotheses)
+    if relation == "~":
+        return certify_asymptotic(left, right, growing, bounds, hypotheses)
+    if relation in ("O", "Theta"):
+        both = relation == "Theta"
+        return certify_order(left, right, growing, both=both, bounds=bounds, hypotheses=hypotheses)
+    return certify_inequality(left, relation, right, bounds, hypotheses)
+
+
+def is_provable(left: Expr, relation: str, right: Expr, box: Box) -> bool:
+    """Say whether a search for a witness shows what the sign of the difference alone does not."""
+    if not _small(left - right):
+        return False
+    bounds, hypotheses = box.lower, box.conditions
+    try:
+        if relation == "=":
+            return certify_identity(left, right, bounds, hypotheses) is not None
+        return certify_inequality(left, relation, right, bounds, hypotheses) is not None
+    except kernel.Refused:
+        return False
+
+
+def _small(gap: Expr) -> bool:
+    """Say whether a search in a difference, and the kernel's shift, stay small."""
+    table = read(gap)
+    if len(table) > MOST_TERMS:
+        return False
+    powers = ((abs(Fraction(power)) for _, power in monomial) for monomial in table)
+    return sum(prod(ceil(power) + 1 for power in one) for one in powers) <= MOST_MOVED
+
+
+def _total(verdict: Verdict) -> str | None:
+    """Return the derived total that stands alone on the left."""
+    left = verdict.claim.left
+    return left.name if left.form == "quantity" and left.name.startswith("flops.") else None
+
+
+def _with_rows(made: Certificate, verdict: Verdict, account: Account) -> Certificate | None:
+    name = _total(verdict)
+    if name is None or not account.has(name):
+        return None
+    phases, matmul = flops_scope(name)
+    rows = [row for row in account.work if row.phase in phases]
+    try:
+        return with_ledger(made, rows, account.step, account.convention, quantity=name, matmul=matmul)
+    except kernel.Refused:
+        return None
