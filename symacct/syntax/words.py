@@ -23,6 +23,7 @@ NEAR = 0.75
 WORD_CATEGORIES = {"Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Nd"}
 LETTERS = {name: letter for letter, name in GREEK.items() if letter not in "µϵ"}
 UNSURE = re.compile(r"[^\W\d_]+")
+POWERED = re.compile(r"(?:[0-9][0-9_]*)?\.?[0-9]+[eE][+-]?[0-9]+(?![^\W\d]|[.0-9])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,19 +31,23 @@ class Vocabulary:
     """What a word may be.
 
     Attributes:
-        names: the declared names.
+        declared: the declared names.
         quantities: names of quantities, with dots.
         is_unit: says which words are units; None reads no units.
+        names: the declared names and their other spellings: ``beta`` and ``β`` are one.
         longest: the length of the longest name.
     """
 
-    names: frozenset[str]
+    declared: frozenset[str]
     quantities: frozenset[str] = frozenset()
     is_unit: Callable[[str], bool] | None = None
+    names: frozenset[str] = field(init=False, default=frozenset())
     longest: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
-        """Measure the names once."""
+        """Add other spellings, and measure the names once."""
+        others = {_other(name) for name in self.declared}
+        object.__setattr__(self, "names", self.declared | others)
         object.__setattr__(self, "longest", max(map(len, self.names), default=0))
 
     def is_a_unit(self, word: str) -> bool:
@@ -50,13 +55,18 @@ class Vocabulary:
         return self.is_unit is not None and word not in self.names and self.is_unit(word)
 
     def spelled(self, word: str) -> str:
-        """Return a Greek name in the spelling that is declared: ``beta`` and ``β`` are one.
+        """Return a name in the spelling that is declared.
 
         >>> Vocabulary(frozenset({"β"})).spelled("beta")
         'β'
         """
-        other = LETTERS.get(word) or GREEK.get(word, word)
-        return other if word not in self.names and other in self.names else word
+        other = _other(word)
+        return other if word not in self.declared and other in self.declared else word
+
+
+def _other(name: str) -> str:
+    """Return the other spelling of a Greek letter; any other name as it is."""
+    return LETTERS.get(name) or GREEK.get(name, name)
 
 
 def word_at(text: str, start: int) -> str:
@@ -122,11 +132,11 @@ def reach(word: str, names: Vocabulary) -> int:
 
 def unknown_word(word: str, names: Vocabulary) -> tuple[int, SymacctError]:
     """Return the error for a word that is no product of declared names, and where in the word it is."""
-    known = names.names | {name for name in names.quantities if "." not in name}
+    known = names.declared | {name for name in names.quantities if "." not in name}
     skipped = 0
     if not get_close_matches(word[:64], known, n=1, cutoff=NEAR):
         skipped = reach(word, names)
-    error = unknown("name", word[skipped:][:64], names.names)
+    error = unknown("name", word[skipped:][:64], names.declared)
     if error.fix is None and word[skipped:] in {"e", "pi", "exp"}:
         error.fix = "no letter is a constant here; write a number"
     return skipped, error
@@ -136,7 +146,7 @@ def guess_names(text: str, taken: Collection[str] = ()) -> list[str]:
     """Return the names in a formula for which none are declared, in their order.
 
     A word with ``_`` or a digit, a Greek name, one of other scripts than Latin, or an upright one is one
-    name; other words are products of letters. The names in `taken` are left out.
+    name; other words are products of letters. The names in `taken` are left out; ``1e-8`` is a number.
 
     >>> guess_names("6ND + 2*n_layer*beta")
     ['N', 'D', 'n_layer', 'beta']
@@ -146,7 +156,8 @@ def guess_names(text: str, taken: Collection[str] = ()) -> list[str]:
     while place < len(text):
         word = word_at(text, place)
         if not word:
-            place += 1
+            number = POWERED.match(text, place)
+            place = number.end() if number else place + 1
             continue
         if word in taken:
             place += len(word)
