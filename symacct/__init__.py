@@ -9,20 +9,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from symacct.account import Account as Account
+    from symacct.account import derive as derive
     from symacct.build import Builder as Builder
     from symacct.build import Definition as Definition
     from symacct.build import Var as Var
     from symacct.build import graph as graph
     from symacct.convention import CONVENTIONS as CONVENTIONS
     from symacct.convention import Convention as Convention
-    from symacct.account import Account as Account
-    from symacct.account import derive as derive
     from symacct.errors import SymacctError as SymacctError
     from symacct.nodes import Graph as Graph
     from symacct.policy import Policy as Policy
     from symacct.policy import precision as precision
     from symacct.quantity import Quantity as Quantity
     from symacct.readers.files import load as load
+    from symacct.units import Unit as Unit
 
 __version__ = "0.1.0"
 
@@ -30,13 +31,13 @@ HOMES = {
     "Account": "symacct.account", "Builder": "symacct.build", "CONVENTIONS": "symacct.convention",
     "Convention": "symacct.convention", "Definition": "symacct.build", "Graph": "symacct.nodes",
     "Policy": "symacct.policy", "Quantity": "symacct.quantity", "SymacctError": "symacct.errors",
-    "Var": "symacct.build", "derive": "symacct.account",
+    "Unit": "symacct.units", "Var": "symacct.build", "derive": "symacct.account",
     "graph": "symacct.build", "load": "symacct.readers.files", "precision": "symacct.policy",
 }  # fmt: skip
 """Where each public name lives."""
 
 __all__ = ["CONVENTIONS", "Account", "Builder", "Convention", "Definition", "Graph", "Policy", "Quantity",
-           "SymacctError", "Var", "derive", "graph", "load", "precision"]  # fmt: skip
+           "SymacctError", "Unit", "Var", "derive", "graph", "load", "precision"]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
@@ -49,4 +50,3 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     """Return the public names."""
     return [*__all__, "__version__"]
-

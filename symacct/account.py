@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from symacct import terms
 from symacct.algebra.condition import Condition, merge
-from symacct.algebra.evaluate import check_sizes, evaluate
+from symacct.algebra.evaluate import check_sizes, evaluate, substitute
 from symacct.algebra.normal import normal, total
 from symacct.algebra.symbols import as_expr
 from symacct.build import Definition
-from symacct.convention import Convention
+from symacct.convention import CHOICES, Convention
 from symacct.convention import convention as named_convention
 from symacct.derivation.differentiate import Step, differentiate
 from symacct.derivation.ranges import over
@@ -20,8 +20,8 @@ from symacct.derivation.saved import Saved, saved
 from symacct.derivation.static import Parameter, parameters, trained
 from symacct.derivation.traffic import Traffic, Traffics
 from symacct.derivation.work import Row, backward_work, forward_work, optimizer_work
-from symacct.derivation.workload import living, prepared, without_empty
-from symacct.errors import RuleError, unknown
+from symacct.derivation.workload import caches, living, prepared, without_empty
+from symacct.errors import RuleError, UnknownNameError, UsageError, unknown
 from symacct.nodes import Graph, Repeat, walk
 from symacct.policy import Policy
 from symacct.policy import precision as named_precision
@@ -38,6 +38,12 @@ TRAINING = (
     "memory.master", "memory.optimizer", "memory.activations", "memory.data",
 )  # fmt: skip
 """Quantities that only training has."""
+
+FORWARD = ("params", "tokens", "flops.forward", "memory.parameters", "memory.kv_cache")
+"""Quantities that no backward pass is derived for."""
+
+SERVING = ("prefill", "decode")
+"""Workloads that fill or read a cache of keys and values."""
 
 UPDATING = ("flops.optimizer", "memory.optimizer")
 """Quantities that need an optimizer."""
@@ -78,11 +84,15 @@ class Account:
         return Step(self.graph, {}, (), {}, (), (), {})
 
     @cached_property
+    def forward_work(self) -> tuple[Row, ...]:
+        """Counts of primitives in the forward pass, a row for each node and primitive."""
+        return forward_work(self.graph)
+
+    @cached_property
     def work(self) -> tuple[Row, ...]:
-        """Counts of primitives, a row for each node and primitive."""
-        forward = forward_work(self.graph)
+        """Counts of primitives of a whole step."""
         update = optimizer_work(self.step, self.policy.optimizer)
-        return (*forward, *backward_work(self.step, forward), *update)
+        return (*self.forward_work, *backward_work(self.step, self.forward_work), *update)
 
     @cached_property
     def traffic(self) -> tuple[Traffic, ...]:
@@ -133,7 +143,7 @@ class Account:
         if name.startswith(UPDATING):
             return self.policy.optimizer is not None
         if name == "memory.kv_cache":
-            return self.policy.workload == "decode"
+            return self.policy.workload in SERVING and caches(self.source) is not None
         return name != "tokens" or self.graph.tokens is not None
 
     def __getitem__(self, name: str) -> Quantity:
@@ -142,18 +152,28 @@ class Account:
         Raises:
             UnknownNameError: no such quantity, or this account has none of it.
         """
-        self._check(name)
-        when = self.conditions
+        self.require(name)
+        when = self.graph.conditions if name.startswith(FORWARD) else self.conditions
         if name == "memory.activations":
             when = merge((*when, *self._saved[1]))
         return Quantity(self._total(name), unit_of(name), when)
 
-    def _check(self, name: str) -> None:
+    def require(self, name: str) -> None:
+        """Check that this account has a quantity.
+
+        Raises:
+            UnknownNameError: no such quantity, or this account has none of it: with the choice that would.
+        """
         if name not in QUANTITIES:
-            raise unknown("quantity", name, self.names())
+            raise unknown("quantity", name, self.names(), where=f"graph {self.graph.name}")
         if not self.has(name):
-            error = unknown("quantity of this account", name, self.names())
-            raise error.at(f"graph {self.graph.name}, {self.policy.describe()}")
+            raise UnknownNameError(
+                f"this account has no {name}",
+                where=f"graph {self.graph.name}, {self.policy.describe()}",
+                expected=f"one of: {', '.join(known for known in self.names() if _akin(known, name))}",
+                got=name,
+                fix=_why_absent(name),
+            )
 
     def _total(self, name: str) -> Expr:
         """Return a quantity's formula."""
@@ -186,7 +206,7 @@ class Account:
             UnknownNameError: no such quantity.
             RuleError: it is no sum (an intensity, the number of tokens).
         """
-        self._check(name)
+        self.require(name)
         family, _, item = name.partition(".")
         if family in ("tokens", "intensity"):
             raise RuleError(f"{name} is no sum of terms", expected="a quantity that adds up", got=name)
@@ -204,7 +224,8 @@ class Account:
         key = (family, phase, flag)
         if key not in self._parts:
             if family == "flops":
-                rows = tuple(terms.priced(self.work, self.convention, phase, matmul=flag))
+                work = self.forward_work if phase == "forward" else self.work
+                rows = tuple(terms.priced(work, self.convention, phase, matmul=flag))
             else:
                 rows = tuple(terms.moved(self.traffic, self.policy, phase, written=flag))
             kept = tuple(term for term in rows if term.expr != 0)
@@ -220,12 +241,23 @@ class Account:
         if item == "data":
             return tuple(terms.data(self.graph, self.saved, self.policy))
         if item == "kv_cache":
-            return tuple(terms.cache(self.graph, self.policy))
+            return self._cache()
         reached = {
             name: total(over(self.graph.tensors[name].numel, path) for path in paths)
             for name, paths in trained(self.step).items()
         }
         return tuple(terms.held(self.parameters, reached, self.policy, item))
+
+    def _cache(self) -> tuple[Term, ...]:
+        """Return the keys and values of a decoding step, or those that a prefill leaves behind."""
+        if self.policy.workload == "decode":
+            return tuple(terms.cache(self.graph, self.policy))
+        found = caches(self.source)
+        if found is None:
+            return ()
+        graph, lengths = found
+        kept = terms.cache(graph, self.policy)
+        return tuple(replace(term, expr=normal(substitute(term.expr, lengths))) for term in kept)
 
     # ---- evaluation ----
 
@@ -243,6 +275,12 @@ class Account:
         bound = self.bind(sizes) if sizes else self
         return evaluate(bound[name].expr, {})
 
+    def __repr__(self) -> str:
+        """Name the graph and the choices."""
+        return (
+            f"Account({self.graph.name}: {self.policy.describe()}; convention {self.convention.describe()})"
+        )
+
     def _repr_latex_(self) -> str:
         from symacct.report import latex
 
@@ -252,6 +290,18 @@ class Account:
         from symacct.report import html
 
         return html(self)
+
+
+def _akin(name: str, other: str) -> bool:
+    return name.partition(".")[0] == other.partition(".")[0]
+
+
+def _why_absent(name: str) -> str:
+    if name.startswith(UPDATING):
+        return "name an optimizer (--optimizer adamw)"
+    if name == "memory.kv_cache":
+        return "use the workload prefill or decode"
+    return "the graph states no tokens" if name == "tokens" else "use the workload train"
 
 
 def derive(
@@ -279,6 +329,13 @@ def derive(
     >>> print(derive(product)["flops.model"])
     4*B*D*K FLOP
     """
+    if isinstance(graph, str):
+        raise UsageError(
+            f"{graph!r} is a name, not a graph",
+            expected="a graph, or its definition",
+            got=repr(graph),
+            fix=f"write symacct.derive(symacct.load({graph!r}))",
+        )
     source = graph() if isinstance(graph, Definition) else graph
     if sizes:
         source = source.bind(sizes)
@@ -288,6 +345,13 @@ def derive(
 def _policy(policy: Policy | None, choices: Mapping[str, object]) -> Policy:
     known = [f.name for f in fields(Policy)]
     for name in choices:
+        if name in CHOICES:
+            raise UsageError(
+                f"{name} is a choice of the convention, not of the policy",
+                expected=", ".join(known),
+                got=name,
+                fix=f"pass convention=symacct.convention.convention('default', {name}=...)",
+            )
         if name not in known:
             raise unknown("choice of a policy", name, known)
     given = dict(choices)

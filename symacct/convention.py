@@ -108,7 +108,7 @@ CONVENTIONS: Mapping[str, Convention] = MappingProxyType(
             _preset(
                 "lecture",
                 "as default, with gelu 20 and relu 1 (a resource-accounting lecture)",
-                prices=(("gelu", Fraction(20)), ("relu", Fraction(1))),
+                prices=(("gelu", Fraction(20)), ("gelu_tanh", Fraction(20)), ("relu", Fraction(1))),
             ),
             _preset("strict", "a sum of n terms costs n - 1 additions", strict=True),
             _preset("torch", "what torch.utils.flop_counter counts: contractions alone", elementwise=False),
@@ -123,15 +123,21 @@ CONVENTIONS: Mapping[str, Convention] = MappingProxyType(
                 "6ND with N the non-embedding matmul parameters (Kaplan et al. 2020); leading term",
                 attention="none",
                 head="left out",
+                elementwise=False,
                 leading=True,
             ),
             _preset(
                 "chinchilla",
                 "6ND with N the matmul parameters, the head among them (Hoffmann et al. 2022); leading term",
                 attention="none",
+                elementwise=False,
                 leading=True,
             ),
-            _preset("nanogpt", "6N + 12LHQT with N without the position table (nanoGPT)", vectors="matmul"),
+            _preset(
+                "nanogpt",
+                "6N + 12LHQT with N without the tables that lookups alone read (nanoGPT)",
+                vectors="matmul",
+            ),
         )
     }
 )

@@ -21,6 +21,7 @@ DTYPE_BITS: Mapping[str, int] = MappingProxyType(
 WORKLOADS = ("train", "forward", "prefill", "decode")
 SAVES = ("backward", "torch", "paper", "lecture")
 ITEMS = ("params", "grads", "master", "states", "activations")
+COMPUTED = ("fp64", "fp32", "bf16", "fp16")
 NOTES = MappingProxyType({"bf16": "no fp32 copy of the parameters"})
 
 
@@ -36,7 +37,9 @@ class Precision:
     activations: str
 
     def describe(self) -> str:
-        """Return the name, and what a reader should know."""
+        """Return the name, and what a reader should know: for one by items, every item."""
+        if self.name not in PRECISIONS:
+            return ", ".join(f"{item} {getattr(self, item) or 'none'}" for item in ITEMS)
         note = NOTES.get(self.name)
         return f"{self.name} ({note})" if note else self.name
 
@@ -58,6 +61,9 @@ PRECISIONS: Mapping[str, Precision] = MappingProxyType(
 def precision(text: str) -> Precision:
     """Return a precision by name, or from its items: ``params=bf16,grads=fp32,master=fp32,states=fp32``.
 
+    Gradients and activations follow the parameters; where these are stored in 8 bits or less, or as integers,
+    they are bf16 unless given.
+
     >>> precision("params=bf16,grads=fp32,master=fp32,states=fp32").master
     'fp32'
     """
@@ -78,14 +84,15 @@ def precision(text: str) -> Precision:
     if "params" not in given:
         raise UsageError("a precision by items needs params", expected="params=DTYPE,...", got=text)
     params = given["params"]
+    computed = params if params in COMPUTED else "bf16"
     master = given.get("master")
     return Precision(
         text,
         params,
-        given.get("grads", params),
+        given.get("grads", computed),
         None if master in (None, "none") else master,
         given.get("states", "fp32"),
-        given.get("activations", params),
+        given.get("activations", computed),
     )
 
 

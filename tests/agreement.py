@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from symacct.algebra.evaluate import evaluate
 from symacct.account import Account, derive
+from symacct.algebra.evaluate import evaluate
 from symacct.errors import RuleError
 from symacct.execution.count import Counted, count
 from symacct.execution.gradients import disagreements, execute

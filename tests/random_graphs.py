@@ -31,8 +31,8 @@ from random_ops import (
 from random_repeats import repeated
 from sketch import SIZES, Sketch
 
-from symacct.build import Builder, Var
 from symacct.account import derive
+from symacct.build import Builder, Var
 from symacct.errors import RuleError
 from symacct.nodes import Repeat, walk
 

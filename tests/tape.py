@@ -72,7 +72,7 @@ class Tape:
         """Return the tensor of that name."""
         return self.tensors[name]
 
-    def __call__(self, op: Op, *ins: str, to: int | None = None) -> tuple[str, ...]:  # noqa: ARG002
+    def __call__(self, op: Op, *ins: str, to: int | None = None) -> tuple[str, ...]:
         """Run the op."""
         tensors = tuple(map(self.tensor, ins))
         outs = op.infer(*tensors)

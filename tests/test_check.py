@@ -10,9 +10,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from symacct import load  # noqa: E402
+from symacct.account import derive  # noqa: E402
 from symacct.algebra.evaluate import evaluate  # noqa: E402
 from symacct.build import Builder, Var  # noqa: E402
-from symacct.account import derive  # noqa: E402
 from symacct.errors import SizeError, UnknownNameError  # noqa: E402
 from symacct.execution.check import check  # noqa: E402
 from symacct.execution.sizes import choose_sizes  # noqa: E402

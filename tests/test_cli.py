@@ -9,13 +9,13 @@ import sys
 
 import pytest
 
+from symacct.account import derive
 from symacct.algebra.normal import normal, same
 from symacct.algebra.symbols import symbol
 from symacct.cli import catalogue, main
 from symacct.cli.list import LISTS
 from symacct.cli.main import VERBS
 from symacct.convention import CHOICES, CONVENTIONS
-from symacct.account import derive
 from symacct.errors import SymacctError
 from symacct.op import Op
 from symacct.ops import OPS
@@ -275,7 +275,7 @@ REFUSALS = [
         told(
             "unknown verb 'drive'",
             where="symacct",
-            expected="one of: calc, check, derive, list, show",
+            expected=f"one of: {', '.join(sorted(VERBS))}",
             got="drive",
             fix="did you mean 'derive'?",
         ),

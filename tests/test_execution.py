@@ -6,9 +6,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from symacct.account import derive  # noqa: E402
 from symacct.build import Builder, Var  # noqa: E402
 from symacct.derivation.differentiate import differentiate  # noqa: E402
-from symacct.account import derive  # noqa: E402
 from symacct.errors import GraphError, RuleError  # noqa: E402
 from symacct.execution.count import count  # noqa: E402
 from symacct.execution.gradients import disagreements, execute  # noqa: E402

@@ -12,9 +12,10 @@ import networkx as nx
 import pytest
 from decoders import assert_formula, at, inputs, part
 
-from symacct import Builder, convention, derive, graph, load
+from symacct import Builder, derive, graph, load
 from symacct.algebra.normal import total
 from symacct.cli import main
+from symacct.convention import convention
 from symacct.errors import GraphError, UnknownNameError
 
 # ---- elementwise work ----

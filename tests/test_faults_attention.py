@@ -9,7 +9,8 @@ import pytest
 from decoders import assert_formula, assert_same, at, core, formula, part
 from sympy import Integer
 
-from symacct import Builder, convention, derive, load
+from symacct import Builder, derive, load
+from symacct.convention import convention
 from symacct.errors import ReadError, SizeError, UnitError
 from symacct.quantity import Quantity
 from symacct.readers.configs import read_config

@@ -8,7 +8,8 @@ from __future__ import annotations
 import pytest
 from decoders import assert_formula, at, inputs, part
 
-from symacct import Builder, convention, derive, graph, load
+from symacct import Builder, derive, graph, load
+from symacct.convention import convention
 from symacct.readers.configs import read_config
 from symacct.readers.decoder import decoder_graph
 

@@ -10,8 +10,9 @@ from itertools import combinations
 import pytest
 from decoders import adapted, assert_formula, assert_same, at, formula, frozen_stack, inputs, part
 
-from symacct import convention, derive, graph, load
+from symacct import derive, graph, load
 from symacct.algebra.evaluate import evaluate
+from symacct.convention import convention
 
 PRODUCTS_APART = convention(attention="none")
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import pytest
 from decoders import DECODER, assert_formula, assert_same, core, formula, part
 
-from symacct import Builder, convention, derive, graph, load
+from symacct import Builder, derive, graph, load
 from symacct.algebra.leading import leading_term
 from symacct.algebra.normal import same
+from symacct.convention import convention
 
 LETTERS = {"G": 2, "H": 3, "I": 5, "J": 7, "M": 11, "N": 13, "K": 17, "L": 19}
 

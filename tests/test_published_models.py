@@ -11,8 +11,9 @@ import pytest
 from decoders import GPT2_SMALL, assert_formula, assert_same, at, encoder, formula, nanogpt, palm, per_token
 from sympy import Rational
 
-from symacct import convention, derive, load
+from symacct import derive, load
 from symacct.algebra.normal import same
+from symacct.convention import convention
 from symacct.readers.configs import read_config
 from symacct.readers.decoder import decoder_graph
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 import pytest
 from decoders import GPT2_SMALL, assert_formula, assert_same, at, formula, nanogpt, palm, part, per_token
 
-from symacct import convention, derive, load
+from symacct import derive, load
 from symacct.algebra.leading import leading_term
 from symacct.algebra.normal import same
+from symacct.convention import convention
 
 GPT = {
     "small": {"b": 2, "s": 5, "a": 3, "h": 12, "L": 4, "V": 11},

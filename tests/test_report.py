@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from sympy import Integer
 
 from symacct import report
+from symacct.account import QUANTITIES, derive
 from symacct.algebra.condition import Condition
 from symacct.algebra.normal import normal, same
 from symacct.build import Builder
-from symacct.account import QUANTITIES, derive
 from symacct.errors import UnknownNameError
 from symacct.execution.sizes import choose_sizes
 from symacct.printers import text

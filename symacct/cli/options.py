@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from symacct.nodes import Graph
     from symacct.policy import Policy
 
-ATTENTION = ("full", "half", "exact")
+ATTENTION = ("full", "half", "exact", "none")
 BYTES = ("algorithmic", "issued", "fused", "compulsory")
 
 

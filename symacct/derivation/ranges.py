@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from symacct.algebra.condition import Condition
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 Range = tuple["Expr", "Expr"]
 Box = tuple[Range, ...]
 """One range per repeat of a path, outermost first."""
+
+MOST_PIECES = 64
+"""How many iterations of a repeat are looked at one by one."""
 
 
 def over(expr: Expr, path: Sequence[Repeat]) -> Expr:
@@ -61,25 +65,74 @@ def required(left: Expr, least: int, around: Mapping[Symbol, Range]) -> Iterator
             yield condition
 
 
-def union(boxes: Iterable[Box]) -> tuple[tuple[Box, ...], tuple[Condition, ...]]:
+def union(
+    boxes: Iterable[Box], indices: Sequence[Symbol] = ()
+) -> tuple[tuple[Box, ...], tuple[Condition, ...]]:
     """Return disjoint boxes that cover the same iterations, and the conditions under which they do.
 
-    Ends are constants or ``L - c``. Every axis is cut at all ends, and covered cells are kept and merged.
+    Ends are constants or ``L - c``; those of an inner range may hold the indices around it. The outermost
+    axis is cut at all ends, and each piece holds the union of the inner ranges there.
+
+    Args:
+        boxes: what is covered.
+        indices: the iteration indices of the axes, outermost first.
     """
     distinct = _without_contained(_with_joins(list(dict.fromkeys(boxes))))
     if len(distinct) <= 1 or not distinct[0]:
         return distinct[:1], ()
     conditions: list[Condition] = []
-    cuts = [
-        _ordered([end for box in distinct for end in box[axis]], conditions)
-        for axis in range(len(distinct[0]))
-    ]
-    cells: list[Box] = [()]
-    for axis in range(len(cuts)):
-        spans = list(zip(cuts[axis], cuts[axis][1:], strict=False))
-        cells = [(*cell, span) for cell in cells for span in spans]
-    covered = [cell for cell in cells if any(_inside(cell, box, cuts) for box in distinct)]
-    return tuple(_merged(covered)), tuple(conditions)
+    cuts = _ordered([end for box in distinct for end in box[0]], conditions)
+    found: list[Box] = []
+    for lo, hi in _spans(cuts, distinct, indices):
+        known = {indices[0].name: lo} if indices and same(hi, lo + 1) else {}
+        inner = [_bound(box[1:], known) for box in distinct if _covers(box[0], (lo, hi), cuts)]
+        some, needed = union((box for box in inner if not _is_empty(box)), indices[1:])
+        around = {indices[0]: (lo, hi)} if indices else {}
+        conditions += (c for one in needed for c in _at_ends(one, around))
+        found += (((lo, hi), *box) for box in some)
+    return tuple(_merged(found)), tuple(conditions)
+
+
+def _spans(cuts: list[Expr], boxes: Sequence[Box], indices: Sequence[Symbol]) -> Iterator[Range]:
+    """Yield the pieces of an axis; one by one where the inner ranges change from iteration to iteration."""
+    varying = indices and any(
+        indices[0] in end.free_symbols for box in boxes for ends in box[1:] for end in ends
+    )
+    for lo, hi in pairwise(cuts):
+        count = normal(hi - lo)
+        if varying and count.is_Integer and count <= MOST_PIECES:
+            yield from ((normal(lo + i), normal(lo + i + 1)) for i in range(int(count)))
+        else:
+            yield lo, hi
+
+
+def _bound(box: Box, known: Mapping[str, Expr]) -> Box:
+    """Return inner ranges with the index around them put in."""
+    if not known:
+        return box
+    return tuple((normal(substitute(lo, known)), normal(substitute(hi, known))) for lo, hi in box)
+
+
+def _is_empty(box: Box) -> bool:
+    return any((hi - lo).is_nonpositive for lo, hi in box)
+
+
+def _covers(whole: Range, part: Range, cuts: list[Expr]) -> bool:
+    def place(end: Expr) -> int:
+        return next((at for at, other in enumerate(cuts) if same(end, other)), -1)
+
+    (lo, hi), (low, high) = part, whole
+    if place(lo) >= 0 and place(hi) >= 0:
+        return place(low) <= place(lo) and place(hi) <= place(high)
+    return all(gap.is_number and gap >= 0 for gap in (normal(lo - low), normal(high - hi)))
+
+
+def _at_ends(condition: Condition, around: Mapping[Symbol, Range]) -> Iterator[Condition]:
+    """Yield a condition, at both ends of the indices that it holds."""
+    if condition.kind == "at_least" and around.keys() & condition.left.free_symbols:
+        yield from required(normal(condition.left - condition.right), 0, around)
+    else:
+        yield condition
 
 
 def _with_joins(boxes: list[Box]) -> list[Box]:
@@ -132,18 +185,6 @@ def _ordered(ends: list[Expr], conditions: list[Condition]) -> list[Expr]:
     if constants and growing:
         conditions.append(Condition("at_least", growing[0], constants[-1]))
     return constants + growing
-
-
-def _inside(cell: Box, box: Box, cuts: list[list[Expr]]) -> bool:
-    for axis, ((lo, hi), (low, high)) in enumerate(zip(cell, box, strict=True)):
-        order = cuts[axis]
-        if _position(lo, order) < _position(low, order) or _position(hi, order) > _position(high, order):
-            return False
-    return True
-
-
-def _position(end: Expr, order: list[Expr]) -> int:
-    return next(at for at, other in enumerate(order) if same(end, other))
 
 
 def _merged(cells: list[Box]) -> list[Box]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from symacct.algebra.condition import Condition, merge
-from symacct.algebra.normal import normal, total
+from symacct.algebra.evaluate import substitute
+from symacct.algebra.normal import normal, same, total
 from symacct.algebra.symbols import as_expr
 from symacct.derivation.ranges import Box, Range, over_box, required, union
 from symacct.derivation.storage import Storage
@@ -81,8 +82,8 @@ def _collect(step: Step, storage: Storage, reads: _Reads) -> tuple[list[Saved], 
     for name, tensor in step.graph.tensors.items():
         if name not in reads.boxes or tensor.role in NEVER_SAVED:
             continue
-        boxes, needed = union(reads.boxes[name])
         indices = storage.indices(tensor.path)
+        boxes, needed = union(reads.boxes[name], indices)
         conditions += _without_indices(needed, indices, storage.whole(tensor.path))
         for box in dict.fromkeys(reads.boxes[name]):
             guards = reads.guards.get((name, box), [()])
@@ -123,11 +124,14 @@ def _what_backward_reads(
 ) -> None:
     kept = _kept_by_torch(step) if torch else {}
     for node, chain in _backward_nodes(step):
-        if (node.of, tuple(r.name for r in chain)) not in kept:
-            _read(step, storage, reads, _touched(step, node), _ranges(chain), node.of)
+        ranges = _ranges(chain)
+        if (node.of, tuple(r.name for r in chain)) not in kept and _runs(ranges):
+            _read(step, storage, reads, _touched(step, node), ranges, node.of)
     chains = {tuple(r.name for r in (*path, node)): (*path, node) for node, path in _repeats(step.backward)}
     for (label, names), (origin, override) in kept.items():
         ranges = _ranges(chains.get(names, ()))
+        if not _runs(ranges):
+            continue
         slots = [origin.ins[i] for i in sorted(override.ins)] + [
             origin.outs[i] for i in sorted(override.outs)
         ]
@@ -144,8 +148,23 @@ def _kept_by_torch(step: Step) -> dict[tuple[str, tuple[str, ...]], tuple[Node, 
 
 
 def _ranges(chain: Sequence[Repeat]) -> dict[str, Range]:
-    """Return the range of each forward repeat that a chain of backward ones revisits."""
-    return {str(r.of): (r.lo, r.hi) for r in chain}
+    """Return the range of each forward repeat that a chain of backward ones revisits.
+
+    Where a range is a single iteration its index is known, and put into the ranges inside.
+    """
+    found: dict[str, Range] = {}
+    known: dict[str, Expr] = {}
+    for r in chain:
+        lo, hi = (normal(substitute(end, known)) for end in (r.lo, r.hi))
+        found[str(r.of)] = (lo, hi)
+        if same(hi, lo + 1):
+            known[r.index.name] = lo
+    return found
+
+
+def _runs(ranges: Mapping[str, Range]) -> bool:
+    """Say whether no range is known to be empty."""
+    return not any(same(hi, lo) for lo, hi in ranges.values())
 
 
 def _touched(step: Step, node: Node) -> tuple[str, ...]:

@@ -316,7 +316,7 @@ class Traffics:
             t = self.tensors[root]
             if root in boxes:
                 own = [indices[r] for r in t.path]
-                elements = total(over_box(t.numel, own, box) for box in union(boxes[root])[0])
+                elements = total(over_box(t.numel, own, box) for box in union(boxes[root], own)[0])
             else:
                 elements = total(partial[root])
             row = self._made(phase, (), phase, root, elements, written=False)

@@ -36,6 +36,14 @@ def prepared(graph: Graph, workload: str) -> Graph:
     return _square(served) if workload == "prefill" else _decoding(served)
 
 
+def caches(graph: Graph) -> tuple[Graph, dict[str, Expr]] | None:
+    """Return the decoding graph and the sizes of a prefill (T = S), or None where nothing is cached."""
+    if not any(isinstance(node, Node) and isinstance(node.op, Keys) for node, _ in walk(graph.nodes)):
+        return None
+    equal = [c for c in graph.conditions if c.kind == "equal" and isinstance(c.left, Symbol)]
+    return _decoding(_without_training(graph)), {c.left.name: c.right for c in equal}
+
+
 def _square(graph: Graph) -> Graph:
     """Bind sizes that must be equal, such as T = S."""
     for condition in graph.conditions:

@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from symacct.algebra.evaluate import check_sizes, evaluate
 from symacct.account import Account, derive
+from symacct.algebra.evaluate import check_sizes, evaluate
 from symacct.execution.check import DIFFERS, CheckResult, Row, compared
 from symacct.execution.count import flops
 from symacct.execution.framework import load_torch, plain_einsum

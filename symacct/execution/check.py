@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from symacct.account import Account, derive
 from symacct.algebra.evaluate import evaluate
 from symacct.derivation.workload import prepared
-from symacct.account import Account, derive
 from symacct.errors import RuleError, SizeError
 from symacct.execution.count import Counted, count
 from symacct.execution.gradients import TOLERANCE, disagreements, execute

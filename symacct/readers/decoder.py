@@ -58,7 +58,7 @@ class _Writer:
             "T": "tokens that a query looks at (S when training)",
             **{name: meaning for name, _, meaning in self.sizes},
         }
-        doc = f"{model.name}: a decoder of the family {model.family.title}."
+        doc = f"A decoder of the {model.family.title} family."
         self.b = Builder(model.name, meanings, tokens="B*S", doc=doc)
         self.K = "K" if "K" in meanings else "D/H"
         self.grouped = "G" in meanings

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from symacct.algebra.normal import total
-from symacct.errors import unknown
 from symacct.report.data import Line, Report, Section
 from symacct.report.figures import shares
 from symacct.report.summary import View, report, view
@@ -26,8 +25,7 @@ def explanation(account: Account, names: Sequence[str], sizes: Mapping[str, int]
         UnknownNameError: there is no such quantity.
     """
     for name in names:
-        if name not in account.names():
-            raise unknown("quantity", name, account.names(), where=f"graph {account.graph.name}")
+        account.require(name)
     shown = view(account, sizes or {}, names)
     return report(shown, [explained(shown, name) for name in names])
 

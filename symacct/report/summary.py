@@ -17,6 +17,7 @@ from symacct.report.data import Line, Report, Section
 from symacct.report.factor import repeat_counts
 from symacct.report.figures import shares
 from symacct.report.names import GROUPS, SHORT, Group
+from symacct.terms import QUANTITIES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -93,6 +94,8 @@ def chosen(account: Account, only: Iterable[str]) -> tuple[str, ...]:
     found: list[str] = []
     for word in wanted:
         fitting = [name for name in known if name == word or name.startswith(f"{word}.")]
+        if not fitting and word in QUANTITIES:
+            account.require(word)
         if not fitting:
             raise unknown("quantity", word, known, where=f"graph {account.graph.name}")
         found += fitting
@@ -101,10 +104,16 @@ def chosen(account: Account, only: Iterable[str]) -> tuple[str, ...]:
 
 def is_defined(account: Account, name: str) -> bool:
     """Return whether a quantity has a value: an intensity has none where no bytes move."""
+    return why_undefined(account, name) is None
+
+
+def why_undefined(account: Account, name: str) -> str | None:
+    """Return why a quantity has no value, or None where it has one."""
     try:
-        return account[name] is not None
-    except RuleError:
-        return False
+        account[name]
+    except RuleError as error:
+        return error.what
+    return None
 
 
 def summary(account: Account, sizes: Mapping[str, int] | None = None, only: Iterable[str] = ()) -> Report:
@@ -118,13 +127,17 @@ def summary(account: Account, sizes: Mapping[str, int] | None = None, only: Iter
     wanted = list(only)
     names = [name for name in chosen(account, wanted) if name not in SHORT]
     shown = view(account, sizes or {}, names)
+    left_out: list[str] = []
     if not wanted:
-        names = [name for name in names if is_defined(shown.account, name)]
+        reasons = {name: why_undefined(shown.account, name) for name in names}
+        names = [name for name in names if reasons[name] is None]
+        left_out = [f"no {name}: {why}" for name, why in reasons.items() if why is not None]
     sections = [section for group in GROUPS if (section := _section(group, names, shown))]
     rest = [name for name in names if not any(name in group.names for group in GROUPS)]
     if rest:
         sections.append(Section("further", tuple(shown.line(name) for name in rest)))
-    return report(shown, sections)
+    made = report(shown, sections)
+    return replace(made, facts=(*made.facts, *(("warning", words) for words in left_out)))
 
 
 def _section(group: Group, names: Sequence[str], shown: View) -> Section | None:
@@ -172,7 +185,17 @@ def _facts(shown: View, sections: Sequence[Section]) -> list[tuple[str, str]]:
         facts.append(("small", _small(shown)))
     conditions = merge(one for section in sections for line in section.lines for one in line.when)
     facts.append(("holds for", ", ".join(listed(conditions, graph.order))))
+    facts.append(("not formed", _not_formed(shown.account)))
     return _said([*facts, *_warnings(shown.account)])
+
+
+def _not_formed(account: Account) -> str:
+    """Return the floating inputs whose gradients a training step does not form."""
+    if not account.trains:
+        return ""
+    step, graph = account.step, account.graph
+    names = [name for name in graph.inputs if graph.tensors[name].floating and name not in step.gradients]
+    return f"the gradient of {', '.join(names)} (--input-grad forms it)" if names and step.gradients else ""
 
 
 def facts_of_graph(account: Account) -> list[tuple[str, str]]:

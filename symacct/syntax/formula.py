@@ -27,7 +27,7 @@ FUNCTION_RULES: Mapping[str, Callable[..., Expr]] = {
     "floor": floor,
     "ln": log,
     "log": log,
-    "log2": lambda inside: log(inside) / log(2),
+    "log2": lambda inside: log(inside, 2),
     "max": Max,
     "min": Min,
     "sqrt": sqrt,

@@ -138,7 +138,7 @@ class Tokenizer:
             raise self.error("a number is too long", place, expected=expected, got=f"{len(digits)} digits")
         value = Fraction(digits.replace("_", ""))
         tail = TAIL.match(self.plain, end)
-        if tail and not any(name[0] == tail.group()[0] for name in self.names.names):
+        if tail and not any(name[0] == tail.group()[0] for name in self.names.declared):
             exponent = int(tail.group()[1:]) if len(tail.group()) < 6 else MOST_DIGITS + 1
             if abs(exponent) > MOST_DIGITS:
                 expected = f"an exponent of at most {MOST_DIGITS}"
@@ -168,12 +168,12 @@ class Tokenizer:
     def marked(self, place: int, *, spaced: bool) -> int:
         """Read a word that LaTeX keeps in one piece."""
         end = self.plain.index(CLOSE, place)
-        word = self.names.spelled(self.plain[place + 1 : end])
+        word = self.plain[place + 1 : end]
         called = CALL.match(self.plain, end + 1) is not None
         if self.plain[place] == FUNCTION or (called and word in FUNCTIONS and word not in self.names.names):
             return self.add("function", word, place, end + 1, spaced=spaced)
         if word in self.names.names:
-            return self.add("name", word, place, end + 1, spaced=spaced)
+            return self.add("name", self.names.spelled(word), place, end + 1, spaced=spaced)
         if word in self.names.quantities:
             return self.add("quantity", word, place, end + 1, spaced=spaced)
         if self.unit_stands(word, end + 1, spaced=spaced):
@@ -183,7 +183,6 @@ class Tokenizer:
     def word(self, word: str, place: int, *, spaced: bool) -> int:
         """Read a word as a declared name, a quantity, a function, a unit, or a product of names."""
         end = place + len(word)
-        word = self.names.spelled(word) if len(word) == 1 else word
         called = CALL.match(self.plain, end) is not None
         if word not in self.names.names:
             kind, name, end = self.kind_of(word, place, end, called=called, spaced=spaced)
@@ -198,7 +197,8 @@ class Tokenizer:
             self.doubtful[word] = "*".join(parts)
         for number, part in enumerate(parts):
             one: Kind = "name" if part in self.names.names else "function"
-            self.add(one, part, place, place + len(part), spaced=spaced and number == 0)
+            name = self.names.spelled(part)
+            self.add(one, name, place, place + len(part), spaced=spaced and number == 0)
             place += len(part)
         return end
 
