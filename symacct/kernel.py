@@ -102,6 +102,12 @@ def constant(number: Fraction | int) -> Ratio:
     return {(): Fraction(number)} if number else {}, ONE
 
 
+def plain(value: Ratio) -> Fraction | None:
+    """Return the number that a fraction is, or None where any variable is in it (a root of 2 is one)."""
+    number = all(not monomial for poly in value for monomial in poly)
+    return value[0].get((), Fraction(0)) / value[1][()] if number else None
+
+
 def unique(value: Ratio) -> str:
     """Return a text that differs for different fractions; the name of an atom is made of it."""
     sides = [
@@ -240,8 +246,8 @@ class Box:
             (value,) = parts
             if self.integral(value):
                 return value
-            if not self.names_in(value):
-                return constant(ROUNDINGS[head](value[0].get((), Fraction(0)) / value[1][()]))
+            if (number := plain(value)) is not None:
+                return constant(ROUNDINGS[head](number))
         name = f"{head}[{'; '.join(sorted({unique(part) for part in parts}))}]"
         if head in ROUNDINGS:
             self.whole.add(name)
@@ -297,11 +303,11 @@ class Box:
         length = self.minus(end, first)
         need(self.sure(length), f"the range of {index} may end before it starts")
         need(self.integral(first) and self.integral(length), f"the range of {index} does not end at integers")
-        start = first[0].get((), Fraction(0)) if not self.names_in(first) else Fraction(-1)
+        start = plain(first)
         try:
             self.names.add(index)
             self.whole.add(index)
-            if start >= 0:
+            if start is not None and start >= 0:
                 self.lower[index] = floor(start)
             inner = self.read(body)
             if index not in self.names_in(inner):

@@ -409,6 +409,15 @@ def test_quotients_are_whole():
     refuses(sealed(claim, {"rule": "identity"}, (), "K L"), "the two sides differ")
 
 
+def test_an_atom_without_names_is_no_number():
+    """A root of 2 and a max of numbers are variables: their rounding, or a range from them, is not read off."""
+    for atom in (["sqrt", "2"], ["max", "1", "2"]):
+        refuses(sealed(said(["ceil", atom], "=", "0"), {"rule": "identity"}), "the two sides differ")
+    low = ["+", "5", ["*", "-1", ["floor", ["sqrt", "2"]]]]
+    whole = ["sum", "i", low, ["+", low, L], ["/", "1", ["+", ["var", "i"], "-4"]]]
+    refuses(sealed(said(whole, "=", whole), {"rule": "identity"}), "a divisor is not seen")
+
+
 def test_exact_at_a_point():
     """Floors, ceilings, extremes, roots and sums have exact values; an inexact root is refused."""
     expr = ["+", ["floor", ["/", B, "2"]], ["ceil", ["/", B, "2"]], ["max", B, "9"], ["min", B, "9"]]
