@@ -1,4 +1,4 @@
-"""Spoiled certificates: none may pass unless it still says the truth. Run: python benchmarks/spoil.py [N].
+"""Spoiled certificates: none may pass unless it is true. Run: python benchmarks/spoil.py [N [SEED]].
 
 Good certificates of every rule are changed at random, in statement, bounds, hypotheses, ledger and proof, and
 sealed again. What the kernel accepts is judged by an evaluator of its own at random sizes. A count of crashes
@@ -8,14 +8,15 @@ stands beside: the kernel refuses, it never fails.
 from __future__ import annotations
 
 import copy
+import math
 import random
 import sys
 from collections import Counter
 from fractions import Fraction
-from math import ceil, floor, isqrt, prod, sqrt
+from math import ceil, isqrt, prod, sqrt
 from time import perf_counter
 
-from sympy import Max, Min, ceiling
+from sympy import Max, Min, ceiling, floor
 from sympy import sqrt as root
 
 import symacct
@@ -85,6 +86,8 @@ def good():
         certify_refuted_limit(8 * B * D * L + D, "~", 6 * B * D * L, ["L"]),
         certify_refuted_limit(8 * B * D * L**2 + D, "O", 6 * B * D * L, ["L"]),
         certify_refuted_limit(8 * B * D * L + D, "Theta", L**2, ["L"]),
+        certify_identity(B * ceiling(root(2)) + floor(Max(root(5), B)), floor(Max(root(5), B)) + 2 * B),
+        certify_inequality(floor(root(L)) + Min(B, ceiling(root(3))), "<=", root(L) + B),
         summed(),
         *ledgers(),
     ]
@@ -210,7 +213,7 @@ def value_of(expr, sizes):  # noqa: PLR0911 (one for each kind of expression)
         "*": prod,
         "min": min,
         "max": max,
-        "floor": lambda v: floor(v[0]),
+        "floor": lambda v: math.floor(v[0]),
         "ceil": lambda v: ceil(v[0]),
     }[head](values)
 
@@ -361,4 +364,4 @@ def main(count=20_000, seed=7):
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 20_000))
+    raise SystemExit(main(*map(int, sys.argv[1:])))

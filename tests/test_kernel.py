@@ -410,7 +410,7 @@ def test_quotients_are_whole():
 
 
 def test_an_atom_without_names_is_no_number():
-    """A root of 2 and a max of numbers are variables: their rounding, or a range from them, is not read off."""
+    """A root of 2 and a max of numbers are variables: no rounding and no range is read off them."""
     for atom in (["sqrt", "2"], ["max", "1", "2"]):
         refuses(sealed(said(["ceil", atom], "=", "0"), {"rule": "identity"}), "the two sides differ")
     low = ["+", "5", ["*", "-1", ["floor", ["sqrt", "2"]]]]

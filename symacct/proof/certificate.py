@@ -163,8 +163,14 @@ class _Case:
 
     def first(self, way: Callable[[_Case, dict[str, str]], Certificate | None]) -> Certificate | None:
         """Return the first certificate of a way, with no hypothesis in use or with those that can be."""
-        uses = self.usable()
-        return way(self, {}) or (way(self, uses) if uses else None)
+        ways = [{}, uses] if (uses := self.usable()) else [uses]
+        for one in ways:
+            try:
+                if made := way(self, one):
+                    return made
+            except kernel.Refused:  # a search that takes more work than the kernel allows
+                continue
+        return None
 
     def usable(self) -> dict[str, str]:
         """Return how each hypothesis can be used: as a bound, a definition, or a fact."""

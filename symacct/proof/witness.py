@@ -35,6 +35,8 @@ class Finder:
 
     def find(self, value: Ratio, *, strict: bool = False, depth: int = 0) -> dict[str, Any] | None:
         """Return a witness that the kernel accepts, or None."""
+        if depth == 0:
+            self.box.work = 0
         if self.box.sure(value, strict=strict):
             return SHIFT
         if depth < DEEPEST:
