@@ -121,7 +121,8 @@ class Account:
     @cached_property
     def warnings(self) -> tuple[str, ...]:
         """What a reader should know: dead ops, trainable weights that no gradient reaches."""
-        found = [f"no output depends on {label}: it is left out of every total" for label in self.dead]
+        found = list(self.graph.notes)
+        found += [f"no output depends on {label}: it is left out of every total" for label in self.dead]
         if self.trains:
             found += [
                 f"no gradient reaches {name}, which is marked as trainable"

@@ -103,6 +103,7 @@ class Graph:
         tokens: the number of tokens a pass works on, where the graph says.
         doc: one paragraph.
         bound: the sizes that were replaced, and by what.
+        notes: what a reader of its source left out, such as keys of a configuration that are not read.
         aliases: names that stand for a quotient or product of sizes (``d`` for ``h/a``); they can be bound.
     """
 
@@ -118,6 +119,7 @@ class Graph:
     doc: str = ""
     bound: Mapping[str, Expr] = field(default_factory=lambda: MappingProxyType({}))
     aliases: Mapping[str, Expr] = field(default_factory=lambda: MappingProxyType({}))
+    notes: tuple[str, ...] = ()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle through plain dictionaries."""
