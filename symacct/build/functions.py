@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr
 from symacct.build.scope import Scope, Var
-from symacct.errors import unknown
+from symacct.errors import GraphError, unknown
 from symacct.ops.cast import Cast
 from symacct.ops.elementwise import TABLE, Elementwise
 from symacct.syntax import read_formula
@@ -30,6 +30,14 @@ class Functions(Scope):
         """Apply a function of the elementwise table; axes align by name and broadcast by name."""
         if function not in TABLE:
             raise unknown("elementwise function", function, TABLE)
+        masks = list(dict.fromkeys(x.tensor.mask for x in xs if x.tensor.mask is not None))
+        if len(masks) > 1:
+            raise GraphError(
+                f"{function} of tensors under different structural masks",
+                expected="one mask",
+                got=", ".join(map(str, masks)),
+                fix="apply one mask to the result instead",
+            )
         value = None if constant is None else normal(self._constant(constant))
         return self._one(Elementwise(function, value), *xs, label=label, default=function)
 

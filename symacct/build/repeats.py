@@ -38,7 +38,7 @@ class Repeats(Scope):
         inits = (carry,) if isinstance(carry, Var) else carry
         label = self._label(name, explicit=True)
         hi = self._count(count, label)
-        at = index_symbol(index or f"i_{len(self._path)}")
+        at = index_symbol(index or self._fresh_index())
         for var in inits:
             self._check_visible(var, label)
         enters, leaves, nodes = self._body(label, name, body, inits, at, index)
@@ -46,7 +46,8 @@ class Repeats(Scope):
         results = []
         for slot, init in enumerate(inits):
             out = f"{label}.{slot}" if not single else f"{label}.out"
-            self.tensors[out] = Tensor(out, init.axes, init.dims, init.tensor.dtype, "activation", self._path)
+            t = init.tensor
+            self.tensors[out] = Tensor(out, t.axes, t.dims, t.dtype, "activation", self._path, t.mask)
             results.append(Var(self, out))
         carries = tuple(
             Carry(i.name, e.name, v.name, r.name)
@@ -69,13 +70,17 @@ class Repeats(Scope):
         at: Any,
         index: str | None,
     ) -> tuple[tuple[Var, ...], tuple[Var, ...], list[Step_]]:
-        saved = (self._prefix, self._path, dict(self.indices))
+        if index is not None and (index in self.sizes or index in self._open):
+            raise GraphError(
+                f"the index {index} of repeat {label} is already a size or an index around it",
+                where=f"graph {self.name}",
+                expected="a name of its own",
+                got=index,
+            )
+        saved = (self._prefix, self._path, dict(self.indices), self._open)
         self._prefix, self._path = f"{self._prefix}{name}/", (*self._path, label)
+        self._open = (*self._open, at.name)
         if index is not None:
-            if index in self.sizes or index in self.indices:
-                raise GraphError(
-                    f"the index {index} of repeat {label} is already a size", where=f"graph {self.name}"
-                )
             self.indices[index] = at
         self._scopes.append([])
         try:
@@ -83,13 +88,21 @@ class Repeats(Scope):
             result = body(*((at,) if index is not None else ()), *enters)
         finally:
             nodes = self._scopes.pop()
-            self._prefix, self._path, self.indices = saved
+            self._prefix, self._path, self.indices, self._open = saved
         leaves = result if isinstance(result, tuple) else (result,)
         return enters, leaves, nodes
 
+    def _fresh_index(self) -> str:
+        """Return an index that is no size and no index around."""
+        name = f"i_{len(self._path)}"
+        while name in self.sizes or name in self._open:
+            name += "_"
+        return name
+
     def _enter(self, label: str, slot: int, init: Var) -> Var:
         name = f"{label}/carry.{slot}"
-        self.tensors[name] = Tensor(name, init.axes, init.dims, init.tensor.dtype, "activation", self._path)
+        t = init.tensor
+        self.tensors[name] = Tensor(name, t.axes, t.dims, t.dtype, "activation", self._path, t.mask)
         return Var(self, name)
 
     def _check_carry(
@@ -118,4 +131,13 @@ class Repeats(Scope):
                     "a carry must leave the body with the sizes it entered with", where=where,
                     expected=f"{enter.tensor.describe()} ({enter.tensor.dtype})",
                     got=f"{leave.tensor.describe()} ({leave.tensor.dtype})",
+                )  # fmt: skip
+            mask = leave.tensor.mask
+            if mask is not None:
+                mask = mask.renamed(dict(zip(leave.axes, enter.axes, strict=True)))
+            if mask != enter.tensor.mask:
+                raise GraphError(
+                    "a carry must leave the body under the mask it entered with", where=where,
+                    expected=str(enter.tensor.mask), got=str(mask),
+                    fix="apply the mask inside the body alone, or before the repeat and keep it",
                 )  # fmt: skip

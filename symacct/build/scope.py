@@ -97,6 +97,7 @@ class Scope(ABC):
         self._labels: set[str] = set()
         self._scopes: list[list[Step_]] = [[]]
         self._path: tuple[str, ...] = ()
+        self._open: tuple[str, ...] = ()
         self._prefix = ""
         self.conditions: list[Condition] = []
         self.tokens = None if tokens is None else self.size(tokens)

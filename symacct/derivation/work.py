@@ -5,14 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from symacct.algebra.normal import normal, product
-from symacct.algebra.symbols import as_expr
+from sympy import Add
+
+from symacct.algebra.evaluate import substitute
+from symacct.algebra.normal import normal, product, total
+from symacct.algebra.symbols import as_expr, symbol
 from symacct.derivation.ranges import over
 from symacct.derivation.static import trained
 from symacct.derivation.storage import Storage
 from symacct.nodes import Node, Repeat, Step_, walk
 from symacct.ops.attention import FusedAttention
 from symacct.ops.attention_grad import FusedAttentionGrad
+from symacct.ops.einsum import Einsum
 from symacct.ops.lookup import Embedding, EmbeddingGrad
 from symacct.ops.optimizer import RULES, Update
 
@@ -25,6 +29,10 @@ if TYPE_CHECKING:
     from symacct.nodes import Graph
     from symacct.op import Op
     from symacct.tensor import Tensor
+
+QUERIES, KEYS = "pair_queries", "pair_keys"
+PAIR = {symbol(QUERIES), symbol(KEYS)}
+"""Stand-ins for the two sizes of a mask, whatever they are bound to."""
 
 ONE_DEVICE = "one device"
 ONE_HOT, VECTOR = "one_hot", "vector_use"
@@ -162,7 +170,7 @@ def _ways(op: Op, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> tuple[Wa
         ]
         return (own, *(_without(f, a) for f, a in some)), (again, *(a for _, a in some))  # type: ignore[return-value]
     shares = (as_expr(1) / 2, pairs.allowed / pairs.full)
-    return (own, *(_shared(op, own, ins, outs, share) for share in shares)), (again,) * 3  # type: ignore[return-value]
+    return (own, *(_shared(op, ins, outs, again, share) for share in shares)), (again,) * 3  # type: ignore[return-value]
 
 
 def _again_at(
@@ -176,19 +184,40 @@ def _without(counts: Mapping[str, Expr], again: Mapping[str, Expr]) -> Mapping[s
 
 
 def _shared(
-    op: Op, counts: Mapping[str, Expr], ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], share: Expr
+    op: Op, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], again: Mapping[str, Expr], share: Expr
 ) -> Mapping[str, Expr]:
-    """Scale the counts that are made once per pair; those made once per row or result stay."""
-    masked = next(t for t in (*ins, *outs) if t.mask is not None).numel
+    """Scale what is done once per query-key pair; what is done once per row or result stays.
+
+    The two sizes of the mask are counted as symbols of their own: a term that holds both is per pair.
+    """
+    rows, cols, marked = _marked(op, ins, outs)
+    counts = _without(op.counts(*marked), again)
+    back = {QUERIES: rows, KEYS: cols}
     scaled = {}
     for primitive, count in counts.items():
-        per_pair = normal(count / masked)
-        if op.contracted():
-            once = primitive != "chain" or outs[0].mask is not None
-        else:
-            once = not per_pair.is_number or per_pair.is_integer
-        scaled[primitive] = normal(count * share) if once else count
+        terms = Add.make_args(normal(count))
+        per_pair = total(t for t in terms if t.free_symbols >= PAIR)
+        rest = total(t for t in terms if not t.free_symbols >= PAIR)
+        scaled[primitive] = normal(substitute(per_pair * share + rest, back))
     return scaled
+
+
+def _marked(
+    op: Op, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]
+) -> tuple[Expr, Expr, tuple[list[Tensor], list[Tensor]]]:
+    """Return the sizes of the mask's axes, and the tensors with symbols of their own in their place."""
+    tensors = (*ins, *outs)
+    words = (op.left, op.right, op.out) if isinstance(op, Einsum) else tuple(t.axes for t in tensors)
+    masked, named = next((t, own) for t, own in zip(tensors, words, strict=True) if t.mask is not None)
+    assert masked.mask is not None
+    places = (masked.axes.index(masked.mask.rows), masked.axes.index(masked.mask.cols))
+    sizes = {named[place]: symbol(name) for place, name in zip(places, (QUERIES, KEYS), strict=True)}
+    marked = [
+        replace(t, dims=tuple(sizes.get(w, d) for w, d in zip(own, t.dims, strict=True)))
+        for t, own in zip(tensors, words, strict=True)
+    ]
+    rows, cols = (masked.dims[place] for place in places)
+    return rows, cols, (marked[: len(ins)], marked[len(ins) :])
 
 
 def _between(graph: Graph) -> frozenset[str]:
