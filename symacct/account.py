@@ -155,7 +155,7 @@ class Account:
         """
         self.require(name)
         when = self.graph.conditions if name.startswith(FORWARD) else self.conditions
-        if name == "memory.activations":
+        if name in ("memory.activations", "memory.data"):
             when = merge((*when, *self._saved[1]))
         return Quantity(self._total(name), unit_of(name), when)
 

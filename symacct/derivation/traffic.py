@@ -15,15 +15,19 @@ Views cost nothing in all four, and compulsory <= fused <= algorithmic <= issued
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+from sympy import Min
 
 from symacct.algebra.normal import normal, product, same, total
 from symacct.derivation.ranges import over, over_box, union
 from symacct.derivation.static import trained
+from symacct.derivation.storage import Storage
 from symacct.nodes import Node, Repeat, walk
 from symacct.ops.join import Slice
 from symacct.ops.optimizer import RULES
+from symacct.ops.reduce import Expand
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -72,6 +76,15 @@ class _Run:
             if len(self.nodes) == 1
             else f"{self.nodes[0].label} .. {self.nodes[-1].label}"
         )
+
+
+@dataclass(slots=True)
+class _Reads:
+    """Reads of one storage: parts read whole, by iterations; other amounts; which the data chooses."""
+
+    boxes: dict[str, list[Box]] = field(default_factory=lambda: defaultdict(list))
+    some: list[Expr] = field(default_factory=list)
+    chosen: list[bool] = field(default_factory=list)
 
 
 class Traffics:
@@ -123,6 +136,7 @@ class Traffics:
             if not more:
                 break
             found |= more
+        found |= {root for root in (self.source(name)[1] for name in found) if root in self.step.tensors}
         return dict.fromkeys(found, "weight gradient")
 
     # ---- runs ----
@@ -158,6 +172,8 @@ class Traffics:
                 break
             if isinstance(node.op, Slice):
                 touched = touched or name
+            elif isinstance(node.op, Expand):
+                touched = None
             name = node.ins[0]
         return touched or name, name
 
@@ -294,33 +310,44 @@ class Traffics:
     def _compulsory_reads(
         self, phases: Iterable[tuple[tuple[Step_, ...], str]], phase: str
     ) -> Iterator[Traffic]:
-        """Yield the touched elements of inputs and weights: whole ones by the iterations that read them."""
-        boxes: dict[str, list[Box]] = defaultdict(list)
-        partial: dict[str, list[Expr]] = defaultdict(list)
-        bound, exact = set[str](), set[str]()
+        """Yield the touched elements of inputs and weights, followed through views and carries."""
+        storage = Storage(self.step.graph)
+        reads: dict[str, _Reads] = defaultdict(_Reads)
         for run in (run for p in phases for run in self._runs(*p, fused=False)):
             ranges = {str(r.of or r.name): (r.lo, r.hi) for r in run.path}
             chosen = self._chosen(run.nodes)
             for part, root, amount in self._amounts(run.nodes[0]):
-                t = self.tensors[root]
-                if t.role not in ("input", "weight", "cache"):
+                if root not in self.step.graph.tensors:
                     continue
-                bound |= {root} & chosen
-                if part == root and same(amount, t.numel):
-                    boxes[root].append(tuple(ranges[r] for r in t.path))
-                    exact |= {root} - chosen
-                else:
-                    partial[root].append(over(amount, run.path))
-        indices = {r.name: r.index for r, _ in walk(self.step.graph.nodes) if isinstance(r, Repeat)}
-        for root in dict.fromkeys((*boxes, *partial)):
-            t = self.tensors[root]
-            if root in boxes:
-                own = [indices[r] for r in t.path]
-                elements = total(over_box(t.numel, own, box) for box in union(boxes[root], own)[0])
-            else:
-                elements = total(partial[root])
+                box = tuple(ranges[r] for r in self.tensors[root].path)
+                for real, where in storage.resolve(root, box):
+                    if self.tensors[real].role in ("input", "weight", "cache"):
+                        found = reads[real]
+                        found.chosen.append(root in chosen)
+                        apart = part != root and self.tensors[part].path != self.tensors[real].path
+                        if apart or not same(amount, self.tensors[part].numel):
+                            found.some.append(over(amount, run.path))
+                        else:
+                            found.boxes[real if part == root else part].append(where)
+        for root, found in reads.items():
+            elements = self._touched_elements(root, found, storage)
             row = self._made(phase, (), phase, root, elements, written=False)
-            yield replace(row, bound=root in bound - exact)
+            yield replace(row, bound=all(found.chosen))
+
+    def _touched_elements(self, root: str, found: _Reads, storage: Storage) -> Expr:
+        """Return how many elements of a storage are touched: distinct parts once, no more than all of it."""
+        t = self.tensors[root]
+        own = storage.indices(t.path)
+
+        def whole(part: str, boxes: Sequence[Box]) -> Expr:
+            return total(over_box(self.tensors[part].numel, own, box) for box in union(boxes, own)[0])
+
+        if root in found.boxes:
+            return whole(root, found.boxes[root])
+        amounts = [*found.some, *(whole(part, boxes) for part, boxes in found.boxes.items())]
+        if len(amounts) == 1:
+            return amounts[0]
+        return Min(total(amounts), over_box(t.numel, own, storage.whole(t.path)))
 
     # ---- the update ----
 
