@@ -146,7 +146,7 @@ def _guessed(parts: Parts, bound: list[tuple[str, Span, str]]) -> set[str]:
     found: set[str] = set()
     for span, text in spans:
         plain = Source(span.of(text)).plain
-        found |= set(guess_names(plain, taken))
+        found |= set(guess_names(plain, taken, is_unit))
     return found
 
 

@@ -23,6 +23,9 @@ NEAR = 0.75
 WORD_CATEGORIES = {"Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Nd"}
 LETTERS = {name: letter for letter, name in GREEK.items() if letter not in "µϵ"}
 UNSURE = re.compile(r"[^\W\d_]+")
+AMOUNT = re.compile(r"[0-9]\s+\Z")
+JOINS = re.compile(r"\s*/\s*\(?\s*")
+TIMES = re.compile(r"\s*[*·/]\s*")
 POWERED = re.compile(r"(?:[0-9][0-9_]*)?\.?[0-9]+[eE][+-]?[0-9]+(?![^\W\d]|[.0-9])")
 
 
@@ -142,25 +145,38 @@ def unknown_word(word: str, names: Vocabulary) -> tuple[int, SymacctError]:
     return skipped, error
 
 
-def guess_names(text: str, taken: Collection[str] = ()) -> list[str]:
+def guess_names(
+    text: str, taken: Collection[str] = (), is_unit: Callable[[str], bool] | None = None
+) -> list[str]:
     """Return the names in a formula for which none are declared, in their order.
 
     A word with ``_`` or a digit, a Greek name, one of other scripts than Latin, or an upright one is one
-    name; other words are products of letters. The names in `taken` are left out; ``1e-8`` is a number.
+    name; other words are products of letters. The names in `taken` are left out; ``1e-8`` is a number, and
+    the units of an amount (``450 GB/s``; a single letter only behind another unit) are no names.
 
     >>> guess_names("6ND + 2*n_layer*beta")
     ['N', 'D', 'n_layer', 'beta']
+    >>> guess_names("450 GB/s + 34 s b h", (), {"GB", "s"}.__contains__)
+    ['s', 'b', 'h']
     """
     found: dict[str, None] = {}
-    place = 0
+    place = unit = 0
+    below = False
     while place < len(text):
         word = word_at(text, place)
         if not word:
             number = POWERED.match(text, place)
             place = number.end() if number else place + 1
             continue
+        between = TIMES if below else JOINS
+        joined = unit and between.fullmatch(text, unit, place)
+        starts = len(word) > 1 and AMOUNT.search(text, max(0, place - 8), place)
         if word in taken:
             place += len(word)
+            continue
+        if is_unit and (joined or starts) and is_unit(word) and word not in FUNCTIONS:
+            below = bool(joined) and (below or "(" in text[unit:place])
+            place = unit = place + len(word)
             continue
         whole = UNSURE.fullmatch(word) is None or not word.isascii() or word in COMMANDS
         called = text[place + len(word) :].lstrip().startswith("(")
