@@ -34,6 +34,12 @@ def _models() -> catalogue.Rows:
     return [(entry.name, entry.about, entry.family, entry.source) for entry in list_models()]
 
 
+def _claims() -> catalogue.Rows:
+    from symacct.readers.claim_files import list_claim_files
+
+    return [(file.name, str(len(file.claims)), file.about) for file in list_claim_files()]
+
+
 def _precision(one: Precision) -> tuple[str, ...]:
     return (one.name, one.params, one.grads, one.master or "none", one.states, one.activations)
 
@@ -51,6 +57,7 @@ LISTS: Mapping[str, tuple[tuple[str, ...], Callable[[], catalogue.Rows]]] = {
     "quantities": (("name", "meaning"), lambda: list(MEANINGS.items())),
     "units": (("name", "definition", "other names"), catalogue.units),
     "ops": (("name", "what it is"), catalogue.ops),
+    "claims": (("name", "claims", "what they are about"), _claims),
 }
 """What can be listed: the titles of the columns, and what gives the rows."""
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 VERBS = {
     "derive": "the formulas of a graph, with where each term comes from",
     "show": "the graph and its derived backward pass",
+    "prove": "a claim: proved, refuted or undecided, and what is true instead",
     "calc": "arithmetic with units, checked: 6e24 FLOP / (4e17 FLOP/s) in days",
     "check": "run a graph with torch: derived against counted",
     "verify": "check a certificate with the small kernel alone",
@@ -41,6 +42,7 @@ examples:
   symacct derive deep_linear
   symacct derive gpt --explain memory.activations
   symacct derive gpt2 --at B=8,S=1024 --optimizer adamw
+  symacct prove deep_linear "flops.model = 6*B*D^2*L"
   symacct list graphs
 """
 
@@ -126,6 +128,6 @@ def _dispatch(arguments: list[str]) -> int:
         return WRONG
     if verb not in VERBS:
         raise unknown("verb", verb, VERBS, where="symacct")
-    args: Namespace = parser(verb).parse_args(arguments[1:])
+    args: Namespace = parser(verb).parse_intermixed_args(arguments[1:])
     status = import_module(f"symacct.cli.{verb}").run(args)
     return int(status or 0)

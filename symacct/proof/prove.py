@@ -9,7 +9,7 @@ from symacct.algebra.budget import within
 from symacct.algebra.evaluate import check_sizes, names_of
 from symacct.algebra.normal import is_zero
 from symacct.claims import Claim, Sides, read_claim, resolve
-from symacct.errors import LimitError
+from symacct.errors import LimitError, SizeError, unknown
 from symacct.nodes import Repeat, walk
 from symacct.proof.assume import Assumptions, bind, read_assumptions
 from symacct.proof.certified import is_provable
@@ -47,7 +47,6 @@ class Verdict:
         holds_if: choices under which both sides would be equal.
         parts: what the difference comes from.
         threshold: for ``A <= B iff NAME <= FORMULA``, what is claimed of the name, and what is true of it.
-        replaced: sizes that stand for a formula, by assumption or because they are bound.
     """
 
     claim: Claim
@@ -62,7 +61,6 @@ class Verdict:
     holds_if: tuple[str, ...] = ()
     parts: tuple[Part, ...] = ()
     threshold: Threshold | None = None
-    replaced: tuple[tuple[str, Expr], ...] = ()
 
     @property
     def outcome(self) -> str:
@@ -107,18 +105,25 @@ def prove(
     Raises:
         SymacctError: the claim cannot be read, a name is unknown, or units disagree.
     """
+    if account is not None:
+        account, sizes = placed(account, sizes or {})
     names = None if account is None else [*account.source.sizes]
     written = read_threshold(text, names) if is_threshold(text) else None
     claim = read_claim(written.condition if written else text, names, QUANTITIES, lets)
     assumptions = read_assumptions(assume, claim.names)
     if account is not None:
-        bind(assumptions, {**account.graph.bound, **account.source.resolved(sizes or {})})
+        bind(assumptions, {**account.graph.bound, **(sizes or {})})
     elif sizes:
         bind(assumptions, check_sizes(sizes, claim.names))
-    notes = [*claim.notes, *(f"assuming {one}" for one in assumptions.texts)]
+    for name in grow:
+        if name not in claim.names:
+            raise unknown("size", name, claim.names, where="what grows")
+    notes = [*(f"{name} = {size}" for name, size in (sizes or {}).items()), *assumptions.texts]
+    notes = [*claim.notes, *(f"assuming {one}" for one in notes)]
     try:
         with within(seconds):
             verdict = _judged(claim, account, assumptions, grow)
+            verdict = replace(verdict, notes=tuple(dict.fromkeys((*verdict.notes, *notes))))
             if written is not None:
                 return judge_threshold(verdict, written, assumptions)
     except LimitError as error:
@@ -126,6 +131,21 @@ def prove(
     if verdict.outcome == "proved" and claim.relation in ("=", "O", "Theta"):
         return verdict
     return _explained(verdict, account, assumptions, seconds)
+
+
+def placed(account: Account, sizes: Mapping[str, int]) -> tuple[Account, Mapping[str, int]]:
+    """Return an account with sizes bound, derived again, and the sizes that are still to be put in.
+
+    Decoding gives sizes a meaning that the graph does not have (one query, many keys): they are put in later.
+
+    Raises:
+        SymacctError: a size is unknown, bound already, or out of range.
+    """
+    if account.policy.workload != "decode":
+        return (account.bind(sizes), {}) if sizes else (account, {})
+    bound = account.graph.bound
+    given = {name: size for name, size in account.source.resolved(sizes).items() if bound.get(name) != size}
+    return account, check_sizes(given, [name for name in account.graph.order if name not in bound])
 
 
 def _too_large(error: LimitError) -> str:
@@ -137,12 +157,15 @@ def _judged(
 ) -> Verdict:
     sides = resolve(claim, None if account is None else account.__getitem__)
     left, right = (assumptions.apply(side.expr) for side in (sides.left, sides.right))
-    box = assumptions.box((*sides.left.when, *sides.right.when))
+    when = (*sides.left.when, *sides.right.when)
+    for condition in when:
+        if condition.substitute(assumptions.replaced).is_impossible():
+            got = ", ".join(f"{name} = {assumptions.replaced.get(name, name)}" for name in condition.names)
+            raise SizeError("the formulas do not hold at these sizes", expected=str(condition), got=got)
+    box = assumptions.box(when)
     ways = _ways(account, claim, assumptions, grow, left, right)
     decision, growing = _decided(claim, left, right, box, ways)
-    notes = tuple(dict.fromkeys((*claim.notes, *sides.notes, *(f"assuming {t}" for t in assumptions.texts))))
-    replaced = tuple(sorted(assumptions.replaced.items()))
-    return Verdict(claim, decision, sides, left, right, box, growing, notes, replaced=replaced)
+    return Verdict(claim, decision, sides, left, right, box, growing, (*claim.notes, *sides.notes))
 
 
 def _ways(

@@ -1,0 +1,145 @@
+"""Judging a file of claims: each against the verdict that is expected of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from symacct.account import Account
+from symacct.algebra.evaluate import evaluate
+from symacct.claims import amount
+from symacct.convention import convention
+from symacct.errors import SymacctError
+from symacct.policy import Policy, precision
+from symacct.proof.prove import Verdict, prove
+from symacct.readers.files import load
+from symacct.syntax import read_formula, read_sizes
+from symacct.units import convert
+
+if TYPE_CHECKING:
+    from sympy import Expr
+
+    from symacct.claims import Amount
+    from symacct.readers.claim_files import ClaimFile
+    from symacct.readers.stated import Stated
+
+WEAKER = ("leading order", "upper bound", "lower bound")
+PRICES = ("attention", "bytes")
+PERCENT = "%"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What became of one claim of a file.
+
+    Attributes:
+        stated: the claim.
+        got: the verdict in words; ``refused`` where the input is wrong.
+        ok: whether it is the one that is expected.
+        detail: what a reader should know: an error, a value, why an ``instead`` fails.
+        verdict: the whole verdict, where there is one.
+        amount: for a calculation, what it comes to.
+    """
+
+    stated: Stated
+    got: str
+    ok: bool
+    detail: str = ""
+    verdict: Verdict | None = None
+    amount: Amount | None = None
+
+
+def judge_file(file: ClaimFile) -> tuple[Judged, ...]:
+    """Return every claim of a file, judged; paths of graphs start from the file's folder."""
+    accounts: dict[object, Account] = {}
+    return tuple(judge(stated, file.path.parent, accounts) for stated in file.claims)
+
+
+def judge(stated: Stated, folder: Path = Path(), accounts: dict[object, Account] | None = None) -> Judged:
+    """Return one claim, judged. Wrong input is a verdict here, so that it can be expected: ``refused``.
+
+    >>> from symacct.readers.stated import Stated
+    >>> judge(Stated("twice", "my.toml, claim twice", claim="2*n = n + n")).got
+    'proved'
+    """
+    if stated.expect == "reported":
+        return Judged(stated, "not judged", ok=True)
+    try:
+        return (
+            _calculated(stated)
+            if stated.calc
+            else _proved(stated, folder, {} if accounts is None else accounts)
+        )
+    except SymacctError as error:
+        return Judged(stated, "refused", stated.expect == "refused", str(error))
+
+
+def _proved(stated: Stated, folder: Path, accounts: dict[object, Account]) -> Judged:
+    account = _account(stated, folder, accounts) if stated.graph is not None else None
+    verdict = _verdict(stated, account, stated.claim)
+    found = [verdict.outcome, *_weaker(verdict)]
+    ok = stated.expect == found[0] or (found[0] != "proved" and stated.expect in found)
+    got = f"{found[0]} ({', '.join(found[1:])})" if found[1:] and found[0] != "proved" else found[0]
+    detail = "" if ok else verdict.decision.reason
+    if stated.instead:
+        right = _verdict(stated, account, stated.instead)
+        if right.outcome != "proved":
+            ok, detail = False, f"instead is {right.outcome}: {right.decision.reason}"
+    return Judged(stated, got, ok, detail, verdict)
+
+
+def _weaker(verdict: Verdict) -> list[str]:
+    if verdict.instead is None:
+        return []
+    leading = ["leading order"] if verdict.instead.leading else []
+    return leading + ([f"{verdict.instead.bound} bound"] if verdict.instead.bound else [])
+
+
+def _verdict(stated: Stated, account: Account | None, text: str) -> Verdict:
+    grow = tuple(name.strip() for name in stated.grow.split(",") if name.strip())
+    sizes = read_sizes(stated.at) if stated.at else None
+    return prove(account, text, sizes=sizes, lets=stated.let, assume=stated.assume, grow=grow)
+
+
+def _account(stated: Stated, folder: Path, accounts: dict[object, Account]) -> Account:
+    """Return the account that a claim is about; one for all claims that make the same choices."""
+    key = (stated.graph, stated.choices, stated.input_grad, stated.symbolic)
+    if key not in accounts:
+        choices = dict(stated.choices)
+        policy = Policy(
+            precision(choices.get("precision", "bf16")),
+            choices.get("optimizer"),
+            choices.get("saves", "backward"),
+            choices.get("workload", "train"),
+            stated.input_grad,
+        )
+        prices = {name: choices[name] for name in PRICES if name in choices}
+        priced = convention(choices.get("convention", "default"), **prices)
+        graph = load(_place(str(stated.graph), folder), symbolic=stated.symbolic)
+        accounts[key] = Account(graph, policy, priced)
+    return accounts[key]
+
+
+def _place(target: str, folder: Path) -> str:
+    """Return a graph's name, or its path seen from the folder of the file that names it."""
+    file = target.rpartition(":")[0] if ".py:" in target else target
+    is_path = file.endswith((".py", ".json")) and not Path(file).is_absolute()
+    return str(folder / target) if is_path else target
+
+
+def _calculated(stated: Stated) -> Judged:
+    """Judge a calculation: its value must lie within a distance of the one that is stated."""
+    found = amount(stated.calc, stated.to, stated.let)
+    value = found.value if stated.to is None else convert(found.value, found.unit, stated.to)
+    if stated.value is None:
+        return Judged(stated, "proved", stated.expect == "proved", amount=found)
+    wanted = _number(stated.value)
+    share = stated.within.endswith(PERCENT)
+    room = _number(stated.within.removesuffix(PERCENT)) * (abs(wanted) / 100 if share else 1)
+    got = "proved" if abs(value - wanted) <= room else "refuted"
+    return Judged(stated, got, got == stated.expect, amount=found)
+
+
+def _number(text: str) -> Expr:
+    return evaluate(read_formula(text, ()), {})

@@ -1,0 +1,86 @@
+"""Words and texts under one another: how a verdict or a comparison is laid out, as text and as Markdown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from symacct.printers import latex, text
+from symacct.report.factor import factored
+from symacct.report.table import GAP, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from sympy import Expr
+
+    from symacct.account import Account
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A word, what is said of it, and lines below it; without a word a heading."""
+
+    word: str
+    said: str
+    below: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How formulas look: the order of sizes, the counts that are factored out, and whether they are LaTeX."""
+
+    order: tuple[str, ...] = ()
+    counts: tuple[str, ...] = ()
+    math: bool = False
+
+    def show(self, expr: Expr) -> str:
+        """Return a formula."""
+        shown = factored(expr, self.counts)
+        return f"${latex(shown, self.order)}$" if self.math else text(shown, self.order)
+
+    def with_unit(self, expr: Expr, unit: str) -> str:
+        """Return a formula with its unit."""
+        if unit == "1":
+            return self.show(expr)
+        shown = self.show(expr)
+        return f"({shown}) {unit}" if expr.is_Add and not self.math else f"{shown} {unit}"
+
+
+def style_of(account: Account | None, *, math: bool = False) -> Style:
+    """Return how the formulas of an account look; without one, sizes are sorted."""
+    if account is None:
+        return Style(math=math)
+    from symacct.report.factor import repeat_counts
+
+    return Style(account.graph.order, repeat_counts(account.graph), math)
+
+
+def as_text(facts: Iterable[Fact], width: int) -> str:
+    """Return facts as text: long ones are continued below, indented."""
+    lines: list[str] = []
+    for fact in facts:
+        if not fact.word:
+            lines += ["", *wrap(fact.said, width)] if lines else wrap(fact.said, width)
+        else:
+            lines += _hanging(f"{fact.word}: {fact.said}".rstrip(), width)
+        lines += [GAP + line for below in fact.below for line in _hanging(below, width - len(GAP))]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _hanging(said: str, width: int) -> list[str]:
+    first, *rest = wrap(said, width)
+    others: Sequence[str] = wrap(" ".join(rest), width - len(GAP)) if rest else ()
+    return [first, *(GAP + line for line in others)]
+
+
+def as_markdown(facts: Iterable[Fact]) -> str:
+    """Return facts as Markdown: a list, headings bold."""
+    lines: list[str] = []
+    for fact in facts:
+        if fact.word:
+            lines.append(f"- {fact.word}: {fact.said}".rstrip())
+        else:
+            lines += ["", f"**{fact.said}**", ""]
+        lines += [f"  - {below.strip()}" for below in fact.below]
+    return "\n".join(line for place, line in enumerate(lines) if line or (place and lines[place - 1]))

@@ -1,0 +1,203 @@
+"""A verdict for people and as a record: as written, and what is true instead."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sympy import Add
+
+from symacct.algebra.evaluate import names_of
+from symacct.algebra.normal import is_zero, normal
+from symacct.claims.check import walk
+from symacct.printers import text
+from symacct.report.conditions import listed
+from symacct.report.facts import Fact, style_of
+from symacct.report.origins import origins
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sympy import Expr
+
+    from symacct.account import Account
+    from symacct.proof.instead import Instead, LeadingOrder
+    from symacct.proof.prove import Verdict
+    from symacct.report.facts import Style
+    from symacct.syntax import Tree
+
+PERCENT = 100
+"""Tolerances are printed in percent."""
+
+
+def facts_of(verdict: Verdict, account: Account | None, *, math: bool = False) -> list[Fact]:
+    """Return a verdict as facts: choices, the claim as read, the verdict, and what is true instead."""
+    style = style_of(account, math=math)
+    found = [*head(account), Fact("claim", _stated(verdict))]
+    found += [_note(note) for note in verdict.notes]
+    found += [Fact("holds for", ", ".join(listed(verdict.box.conditions, style.order)))] * bool(
+        verdict.box.conditions
+    )
+    found += list(_sides(verdict, style))
+    found.append(Fact("", f"{verdict.outcome.upper()} as written: {verdict.decision.reason}"))
+    if verdict.threshold is not None:
+        return [*found, *_threshold(verdict, style)]
+    true = list(_instead(verdict, style))
+    if true:
+        title = "what else is true" if verdict.outcome == "proved" else "what is true instead"
+        found += [Fact("", title), *true]
+    return found
+
+
+def head(account: Account | None) -> Iterator[Fact]:
+    """Yield the choices on the first line, the graph, what is bound, and warnings."""
+    if account is None:
+        yield Fact("", "formulas alone, for all sizes of at least 1")
+        return
+    yield Fact("", f"convention {account.convention.describe()}; {account.policy.describe()}")
+    doc = " ".join(account.graph.doc.split("\n\n")[0].split())
+    yield Fact(f"graph {account.graph.name}", doc)
+    if account.graph.bound:
+        bound = (f"{name} = {text(value)}" for name, value in account.graph.bound.items())
+        yield Fact("bound", ", ".join(bound))
+    for warning in account.warnings:
+        yield Fact("warning", warning)
+
+
+def _note(note: str) -> Fact:
+    """Return how a claim was read, or what is assumed."""
+    first, _, rest = note.partition(" ")
+    return Fact(first, rest) if first == "assuming" else Fact("read", note)
+
+
+def _stated(verdict: Verdict) -> str:
+    return (verdict.threshold.text if verdict.threshold else verdict.claim.text).strip()
+
+
+def _sides(verdict: Verdict, style: Style) -> Iterator[Fact]:
+    """Yield what stands for the quantities of the claim, and what grows."""
+    if verdict.sides is not None and verdict.left is not None and verdict.right is not None:
+        unit = str(verdict.sides.left.unit)
+        derived = "exact" if any(one.form == "quantity" for one in _trees(verdict)) else ""
+        for tree, expr in ((verdict.claim.left, verdict.left), (verdict.claim.right, verdict.right)):
+            if tree.form == "quantity":
+                yield Fact(tree.name, style.with_unit(expr, unit))
+            elif derived and any(part.form == "quantity" for part in _within(tree, verdict)):
+                yield Fact("claimed", style.with_unit(expr, unit))
+    if verdict.growing:
+        yield Fact("grows", ", ".join(verdict.growing))
+
+
+def _trees(verdict: Verdict) -> tuple[Tree, Tree]:
+    return verdict.claim.left, verdict.claim.right
+
+
+def _within(tree: Tree, verdict: Verdict) -> Iterator[Tree]:
+    """Yield the parts of a formula and of what its names are bound to."""
+    bound = {one.name: one.tree for one in verdict.claim.where}
+    for part in walk(tree):
+        yield part
+        if part.form == "name" and part.name in bound:
+            yield from walk(bound[part.name])
+
+
+def _instead(verdict: Verdict, style: Style) -> Iterator[Fact]:
+    found = verdict.instead
+    yield from (Fact("as written if", words) for words in verdict.holds_if)
+    if found is not None:
+        yield from _leading(verdict, found, style)
+        limit = verdict.decision.limit
+        if verdict.outcome == "refuted" and limit is not None and verdict.growing:
+            grows = ", ".join(verdict.growing)
+            yield Fact("limit", f"left / right tends to {style.show(limit)} as {grows} -> oo")
+        if not is_zero(found.difference):
+            yield from _bound(verdict, found)
+            yield _difference(verdict, found, style)
+        if found.ratio is not None and not is_zero(found.ratio - 1):
+            exact, claim = _words(verdict)
+            yield Fact("ratio", f"{claim} / {exact} = {style.show(found.ratio)}")
+    yield from _counterexample(verdict, style)
+
+
+def _words(verdict: Verdict) -> tuple[str, str]:
+    """Return what the two sides are called: exact and claim where one is derived, else left and right."""
+    derived = any(part.form == "quantity" for tree in _trees(verdict) for part in _within(tree, verdict))
+    return ("exact", "claim") if derived else ("left", "right")
+
+
+def _bound(verdict: Verdict, found: Instead) -> Iterator[Fact]:
+    if found.bound:
+        exact, claim = _words(verdict)
+        never = "below" if found.bound == "upper" else "above"
+        yield Fact(f"{found.bound} bound", f"{claim} is never {never} {exact}")
+
+
+def _counterexample(verdict: Verdict, style: Style) -> Iterator[Fact]:
+    point = verdict.decision.point
+    if point is not None and verdict.sides is not None:
+        at = ", ".join(f"{name} = {size:,}" for name, size in point.sizes)
+        unit = str(verdict.sides.left.unit)
+        values = f"left {style.with_unit(point.left, unit)}, right {style.with_unit(point.right, unit)}"
+        yield Fact("smallest counterexample", f"{at}: {values}" if at else values)
+
+
+def _leading(verdict: Verdict, found: Instead, style: Style) -> Iterator[Fact]:
+    """Yield each leading term once, with the ways of growing that lead to it."""
+    groups: dict[tuple[Expr, Expr], list[LeadingOrder]] = {}
+    for way in found.leading:
+        groups.setdefault((way.leading, way.error), []).append(way)
+    exact, claim = _words(verdict)
+    for (leading, error), ways in groups.items():
+        below = [f"leading term {style.show(leading)}, remainder {style.show(ways[0].remainder)}"]
+        below.append(f"relative error ({claim} - {exact})/{exact} = {style.show(error)}")
+        starts = [start for way in ways for start in _starts(way, style)]
+        if not starts and (regime := _regime(ways[0], found, style)):
+            starts = [f"small where {regime}"]
+        said = "; ".join(f"as {', '.join(way.growing)} -> oo" for way in ways)
+        yield Fact("leading order", said, (*below, *starts))
+
+
+def _starts(way: LeadingOrder, style: Style) -> Iterator[str]:
+    for found in sorted(way.thresholds, key=lambda one: one.tolerance, reverse=True):
+        bound = f"at most {found.tolerance * PERCENT} %"
+        if found.start is not None:
+            yield f"{bound} from {found.name} = {style.show(found.start)} on"
+        else:
+            yield f"{bound} where {style.show(found.condition)} >= 0"
+
+
+def _regime(way: LeadingOrder, found: Instead, style: Style) -> str:
+    """Return what must be small against what, term by term of the difference over the leading term."""
+    if way.leading.is_Add or is_zero(found.difference):
+        return ""
+    wanted: list[str] = []
+    for term in Add.make_args(normal(found.difference / way.leading)):
+        above, below = abs_of(term).as_numer_denom()
+        if names_of(above) or names_of(below):
+            wanted.append(f"{style.show(above)} << {style.show(below)}")
+    return ", ".join(dict.fromkeys(wanted))
+
+
+def abs_of(term: Expr) -> Expr:
+    """Return a term with a positive coefficient."""
+    return -term if term.could_extract_minus_sign() else term
+
+
+def _difference(verdict: Verdict, found: Instead, style: Style) -> Fact:
+    unit = str(verdict.sides.left.unit) if verdict.sides else "1"
+    exact, claim = _words(verdict)
+    said = f"{claim} - {exact} = {style.with_unit(found.difference, unit)}"
+    return Fact("difference", said, tuple(origins(verdict.parts, found.difference, style)))
+
+
+def _threshold(verdict: Verdict, style: Style) -> Iterator[Fact]:
+    found = verdict.threshold
+    if found is None:
+        return
+    if found.crossing is not None:
+        yield Fact("equal at", f"{found.name} = {style.show(found.crossing.value)}")
+        if found.holds is not None and verdict.outcome != "proved":
+            condition = verdict.claim.text.strip()
+            yield Fact(
+                "true", f"{condition} iff {found.name} {found.holds} {style.show(found.crossing.value)}"
+            )
+    yield from _counterexample(verdict, style)
