@@ -134,7 +134,15 @@ def test_a_missing_or_unknown_key_is_an_error():
         (("nodes", 0, "body", 0, "fields", "left"), "B D",
          "node layers/matmul, left has a value of the wrong kind\n  where     here\n  expected  a list\n"),
         (("nodes", 0, "body", 0, "fields", "left"), ["B"],
-         "layers/carry.0[B, D] has 2 axes, its part of 'B, D E -> B E' has 1"),
+         "the word 'D' of einsum 'B, D E -> B E' stands alone\n  where     here, node layers/matmul\n"),
+        (("nodes", 0, "body", 0, "fields", "left"), ["B", "D", "E"],
+         "layers/carry.0[B, D] has 2 axes, its part of 'B D E, D E -> B E' has 3"),
+        (("nodes", 0, "body", 0, "fields", "left"), ["D", "D"],
+         "einsum 'D D, D E -> B E' has a word twice in one part\n  where     here, node layers/matmul\n"),
+        (("nodes", 0, "body", 0, "fields", "out"), ["B", "E", "F"],
+         "the word 'F' of einsum 'B D, D E -> B E F' stands alone"),
+        (("nodes", 0, "body", 0, "fields", "contraction"), False,
+         "the flag contraction of einsum 'B D, D E -> B E' is not right\n  where     graph mlp"),
         (("tensors", 0, "dims", 0), "Z", "unknown name 'Z'"),
         (("tensors", 0, "dims", 0), "D", "layers hands on a tensor of another size"),
         (("outputs",), [], "the lists of inputs and outputs are not right"),
@@ -254,6 +262,27 @@ def test_shapes_are_those_of_the_ops():
     error = problem(replace(graph, nodes=(replace(node, ins=node.ins[:1]),)))
     assert isinstance(error, GraphError)
     assert error.where == f"graph linear, node {node.label}"
+
+
+def test_a_product_without_a_sum_is_no_contraction():
+    """The flag says what the words say, in a graph that no gradient is in."""
+    b = Builder("outer", {"B": "rows", "K": "columns"})
+    graph = b.build(b.einsum("B, K -> B K", b.input("x", "B"), b.weight("w", "K")))
+    data = to_data(graph)
+    assert from_data(data, "here") == graph
+    with pytest.raises(GraphError, match="the flag contraction of einsum 'B, K -> B K' is not right"):
+        from_data(changed(data, ("nodes", 0, "fields", "contraction"), value=True), "here")
+
+
+def test_a_rule_that_makes_no_tensor_is_refused():
+    """A field that gives the result an axis without a size is an error, not a crash while it is told."""
+    b = Builder("split", {"B": "rows", "H": "heads", "K": "features"})
+    graph = b.build(b.rearrange("B (H K) -> B H K", b.input("x", "B E", E="H*K"), label="heads"))
+    data = to_data(graph)
+    for names in (["B", "H"], ["B", "H", "K", "K"], ["B", "H", "H"]):
+        with pytest.raises(GraphError, match="Rearrange makes no tensor of its inputs") as caught:
+            from_data(changed(data, ("nodes", 0, "fields", "names"), names), "here")
+        assert caught.value.where == "graph split, node heads"
 
 
 def test_the_schema_is_stated():

@@ -45,6 +45,33 @@ class Einsum(Op):
     contraction: bool
     mask: Mask | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse words that would be stretched, dropped or repeated.
+
+        Raises:
+            GraphError: a word stands twice in one part, or in one of the three parts alone.
+        """
+        parts = (self.left, self.right, self.out)
+        if any(len(set(part)) != len(part) for part in parts):
+            raise GraphError(
+                f"einsum {self.equation!r} has a word twice in one part",
+                expected="each word once in an operand and in the result",
+                got=self.equation,
+            )
+        lonely = [word for part in parts for word in part if sum(word in each for each in parts) == 1]
+        if lonely:
+            raise GraphError(
+                f"the word {lonely[0]!r} of einsum {self.equation!r} stands alone",
+                expected="each word of an operand in the other one or in the result, and no others there",
+                got=repr(lonely[0]),
+                fix="sum an axis that only one operand has before the product",
+            )
+
+    @property
+    def sums(self) -> bool:
+        """Whether an axis of the operands is not in the result."""
+        return not {*self.left, *self.right} <= {*self.out}
+
     @property
     def kind(self) -> str:
         """A contraction, or an elementwise product."""
@@ -56,7 +83,12 @@ class Einsum(Op):
         return f"{' '.join(self.left)}, {' '.join(self.right)} -> {' '.join(self.out)}".rstrip()
 
     def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
-        """Return the result; raise SizeError when one word meets two sizes, GraphError for indices and masks."""
+        """Return the result.
+
+        Raises:
+            SizeError: one word meets two sizes.
+            GraphError: an operand holds indices or a mask, or has another number of axes than words.
+        """
         for tensor in ins:
             require_floating("einsum", tensor)
         sizes = bind_words(self.equation, (self.left, self.right), ins)
@@ -82,7 +114,7 @@ class Einsum(Op):
         points = self.points(ins)
         if self.contraction:
             return {"fma": points, "chain": outs[0].numel}
-        if set(self.left) | set(self.right) == set(self.out):
+        if not self.sums:
             return {"mul": points}
         return {"mul": points, "add": points, "chain": outs[0].numel}
 

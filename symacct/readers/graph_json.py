@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
 SCHEMA = "symacct.graph/1"
 LARGEST_GRAPH = 16_000_000
-KEYS = ("schema", "name", "doc", "sizes", "tokens", "bound", "aliases", "conditions", "inputs", "outputs", "trainable",
-        "tensors", "nodes")  # fmt: skip
+KEYS = (
+    "schema", "name", "doc", "notes", "sizes", "tokens", "bound", "aliases", "conditions", "inputs",
+    "outputs", "trainable", "tensors", "nodes",
+)  # fmt: skip
 TENSOR_KEYS = ("name", "axes", "dims", "dtype", "role", "path", "mask")
 NODE_KEYS = ("op", "fields", "ins", "outs", "label", "of")
 REPEAT_KEYS = ("repeat", "index", "lo", "hi", "body", "carry", "sums", "reverse", "of")
@@ -48,6 +50,7 @@ def to_data(graph: Graph) -> dict[str, Any]:
         "schema": SCHEMA,
         "name": graph.name,
         "doc": graph.doc,
+        "notes": list(graph.notes),
         "sizes": dict(graph.sizes),
         "tokens": written(graph.tokens),
         "bound": {name: written(size) for name, size in graph.bound.items()},
@@ -121,6 +124,7 @@ def from_data(data: Any, where: str) -> Graph:
         MappingProxyType(
             {check_name(name): names.expr(size, f"aliases, {name}") for name, size in aliases.items()}
         ),
+        names.words(data["notes"], "notes"),
     )
     return check(graph)
 

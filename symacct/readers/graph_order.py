@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from symacct.algebra.normal import same
 from symacct.errors import GraphError, SymacctError, unknown
 from symacct.nodes import Graph, Node, Repeat, Step_, check_range, refuse, walk
+from symacct.ops.einsum import Einsum
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,6 +62,7 @@ class Order:
                 for name in node.ins:
                     self._read(name, node, path)
                 self._shapes(node)
+                self._contraction(node)
                 for name in node.outs:
                     self._make(name, node.label, path)
             else:
@@ -116,6 +118,11 @@ class Order:
             raise self._wrong(
                 node.label, f"{op} does not fit its inputs", f"inputs as {op} takes them", got
             ) from None
+        if not all(map(_formed, results)):
+            got = "; ".join(f"axes {' '.join(t.axes)} with {len(t.dims)} sizes" for t in results)
+            raise self._wrong(
+                node.label, f"{op} makes no tensor of its inputs", "each axis once, each with a size", got
+            )
         if len(results) != len(outs):
             raise self._wrong(
                 node.label, f"{op} has another number of outputs", str(len(results)), str(len(outs))
@@ -126,6 +133,14 @@ class Order:
                     node.label, f"{op} makes another tensor than {out.name}",
                     f"{result.describe() or '[]'} {result.dtype}", f"{out.describe()} {out.dtype}",
                 )  # fmt: skip
+
+    def _contraction(self, node: Node) -> None:
+        """Compare a contraction's flag with its words; gradients keep the flag of the forward pair."""
+        if isinstance(node.op, Einsum) and not node.of and node.op.contraction != node.op.sums:
+            raise self._wrong(
+                node.label, f"the flag contraction of einsum {node.op.equation!r} is not right",
+                "true where an axis is summed, false where none is", str(node.op.contraction).lower(),
+            )  # fmt: skip
 
     def _repeat(self, repeat: Repeat, path: Path) -> None:
         check_range(repeat.name, repeat.lo, repeat.hi)
@@ -167,6 +182,10 @@ class Order:
                     repeat.name, f"{repeat.name} hands on a tensor of another size",
                     f"{first.describe()} ({first.dtype})", f"{tensor.describe()} ({tensor.dtype})",
                 )  # fmt: skip
+
+
+def _formed(tensor: Tensor) -> bool:
+    return len(set(tensor.axes)) == len(tensor.axes) == len(tensor.dims)
 
 
 def _alike(a: Tensor, b: Tensor) -> bool:
