@@ -22,6 +22,7 @@ VERBS = {
     "derive": "the formulas of a graph, with where each term comes from",
     "show": "the graph and its derived backward pass",
     "prove": "a claim: proved, refuted or undecided, and what is true instead",
+    "compare": "two graphs, formulas or conventions: difference, ratio, crossing, by op",
     "calc": "arithmetic with units, checked: 6e24 FLOP / (4e17 FLOP/s) in days",
     "check": "run a graph with torch: derived against counted",
     "verify": "check a certificate with the small kernel alone",

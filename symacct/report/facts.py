@@ -44,7 +44,8 @@ class Style:
         if unit == "1":
             return self.show(expr)
         shown = self.show(expr)
-        return f"({shown}) {unit}" if expr.is_Add and not self.math else f"{shown} {unit}"
+        added = factored(expr, self.counts).is_Add and not self.math
+        return f"({shown}) {unit}" if added else f"{shown} {unit}"
 
 
 def style_of(account: Account | None, *, math: bool = False) -> Style:
