@@ -10,7 +10,7 @@ import pytest
 from random_graphs import random_graph
 
 from symacct import Builder, derive, load
-from symacct.errors import GraphError, SymacctError
+from symacct.errors import GraphError, SizeError, SymacctError
 from symacct.nodes import Carry, Graph, Node, Repeat
 from symacct.ops import OPS
 from symacct.readers.files import list_graphs, list_models
@@ -283,6 +283,21 @@ def test_a_rule_that_makes_no_tensor_is_refused():
         with pytest.raises(GraphError, match="Rearrange makes no tensor of its inputs") as caught:
             from_data(changed(data, ("nodes", 0, "fields", "names"), names), "here")
         assert caught.value.where == "graph split, node heads"
+
+
+def test_a_rearrangement_keeps_every_element():
+    """The groups of both sides are the same axes, and those of the left have the sizes of the input."""
+    b = Builder("split", {"H": "heads", "K": "features"})
+    graph = b.build(b.rearrange("(H K) -> H K", b.input("x", "E", E="H*K"), label="heads"))
+    data, fields_ = to_data(graph), ("nodes", 0, "fields")
+    assert from_data(data, "here") == graph
+    for key, value in (
+        ("left", [["H", "K", "K"]]), ("left", [["H"]]), ("right", [["H"], ["Z"]]), ("dims", [["H", "H"]]),
+    ):  # fmt: skip
+        with pytest.raises(GraphError, match="the sides of a rearrangement must have the same axes"):
+            from_data(changed(data, (*fields_, key), value), "here")
+    with pytest.raises(SizeError, match="the groups of a rearrangement do not fit x"):
+        from_data(changed(data, (*fields_, "dims"), [["H", "H"], ["K", "2*K"]]), "here")
 
 
 def test_the_schema_is_stated():

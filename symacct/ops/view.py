@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
-from symacct.algebra.normal import product
+from symacct.algebra.normal import product, same
 from symacct.algebra.symbols import as_expr
+from symacct.errors import GraphError, SizeError
 from symacct.op import Example, Op
 from symacct.tensor import Mask, Tensor, value
 
@@ -39,6 +40,20 @@ class Rearrange(Op):
     names: tuple[str, ...]
     mask: Mask | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse sides that are no rearrangement of each other.
+
+        Raises:
+            GraphError: an elementary axis is missing on a side, repeated, or without a size.
+        """
+        left, right = (sorted(axis for group in side for axis in group) for side in (self.left, self.right))
+        if left != right or left != sorted(dict(self.dims)) or len(left) != len(self.dims):
+            raise GraphError(
+                "the sides of a rearrangement must have the same axes",
+                expected=f"each of {', '.join(name for name, _ in self.dims)} once on both sides",
+                got=f"{' '.join(left)} -> {' '.join(right)}",
+            )
+
     @property
     def kind(self) -> str:
         """A view."""
@@ -50,9 +65,22 @@ class Rearrange(Op):
         return True
 
     def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
-        """Return the merged and reordered axes."""
+        """Return the merged and reordered axes.
+
+        Raises:
+            SizeError: a group has another size than the axis it splits.
+        """
         sizes = dict(self.dims)
-        dims = tuple(product(tuple(sizes[a] for a in group)) for group in self.right)
+        split, dims = (
+            tuple(product(tuple(sizes[a] for a in group)) for group in side)
+            for side in (self.left, self.right)
+        )
+        if len(split) != len(ins[0].dims) or not all(map(same, split, ins[0].dims)):
+            raise SizeError(
+                f"the groups of a rearrangement do not fit {ins[0].describe()}",
+                expected=", ".join(map(str, ins[0].dims)),
+                got=", ".join(map(str, split)),
+            )
         return (value(self.names, dims, ins[0].dtype, self.mask or self._inherited(ins[0])),)
 
     def _inherited(self, tensor: Tensor) -> Mask | None:
