@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from sympy import Integer
+from sympy import Add, Integer, fraction, together
 
+from symacct.algebra.condition import Condition
 from symacct.algebra.evaluate import substitute
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     import networkx as nx
     from sympy import Expr, Symbol
 
-    from symacct.algebra.condition import Condition
     from symacct.op import Op
     from symacct.tensor import Tensor
 
@@ -153,8 +153,9 @@ class Graph:
             if name not in self.sizes:
                 raise unknown("size", name, [*self.sizes, *self.aliases], where=f"graph {self.name}")
         exact = {name: as_expr(size) for name, size in sizes.items()}
-        conditions = tuple(c.substitute(exact) for c in self.conditions)
-        for before, condition in zip(self.conditions, conditions, strict=True):
+        needed = [c for name, size in exact.items() for c in self._needs(name, size)]
+        conditions = tuple(c.substitute(exact) for c in (*self.conditions, *needed))
+        for before, condition in zip((*self.conditions, *needed), conditions, strict=True):
             if not condition.names and not condition.holds({}):
                 raise SizeError(
                     f"these sizes break a condition of graph {self.name}",
@@ -163,14 +164,35 @@ class Graph:
                     fix=f"choose sizes with {before.text}",
                 )
         known = {**{k: substitute(v, exact) for k, v in self.bound.items()}, **exact}
+        tensors = {name: bind_tensor(t, exact) for name, t in self.tensors.items()}
+        for tensor in tensors.values():
+            check_dims(tensor, self.name)
         return replace(
             self,
-            tensors=MappingProxyType({name: bind_tensor(t, exact) for name, t in self.tensors.items()}),
+            tensors=MappingProxyType(tensors),
             nodes=tuple(bind_node(n, exact) for n in self.nodes),
             conditions=tuple(c for c in conditions if not c.is_certain()),
             tokens=None if self.tokens is None else substitute(self.tokens, exact),
             bound=MappingProxyType(known),
         )
+
+    def _needs(self, name: str, size: Expr) -> list[Condition]:
+        """Return what must hold for a formula to stand in the place of a size: whole, at least 1.
+
+        Raises:
+            SizeError: it is no quotient of polynomials, or holds the size itself.
+        """
+        if size.is_number:
+            return []
+        free = size.free_symbols
+        if not size.is_rational_function(*free) or name in {symbol.name for symbol in free}:
+            raise SizeError(
+                f"size {name} cannot stand for {size}",
+                where=f"graph {self.name}",
+                expected="sums, products and quotients of other sizes",
+                got=str(size),
+            )
+        return whole_and_positive(size)
 
     def resolved(self, sizes: Mapping[str, Any]) -> dict[str, Any]:
         """Return sizes without aliases: each gives the one size of its formula that is not known yet.
@@ -266,6 +288,33 @@ def walk(
         yield node, path
         if isinstance(node, Repeat):
             yield from walk(node.body, (*path, node))
+
+
+def whole_and_positive(size: Expr) -> list[Condition]:
+    """Return when a formula is an integer of at least 1, as far as that is not certain.
+
+    >>> from symacct.algebra.symbols import symbol
+    >>> [c.text for c in whole_and_positive(symbol("S") - 3)], whole_and_positive(4 * symbol("D"))
+    (['S - 3 >= 1'], [])
+    """
+    over, by = fraction(together(size))
+    found = [] if by == 1 else [Condition("divides", by, over)]
+    falls = any(term.as_coeff_Mul()[0] < 0 for term in Add.make_args(normal(over)))
+    found += [Condition("at_least", size, as_expr(1))] if falls else []
+    return [condition for condition in found if not condition.is_certain()]
+
+
+def check_dims(tensor: Tensor, graph: str) -> None:
+    """Refuse a tensor with a size that is known and no integer of at least 1."""
+    for axis, dim in zip(tensor.axes, tensor.dims, strict=True):
+        if dim.is_number and (not dim.is_integer or dim < 1):
+            raise SizeError(
+                f"axis {axis} of {tensor.name} would have size {dim}",
+                where=f"graph {graph}",
+                expected="an integer of at least 1",
+                got=str(dim),
+                fix="choose other sizes",
+            )
 
 
 def bind_tensor(tensor: Tensor, sizes: Mapping[str, Expr]) -> Tensor:

@@ -116,6 +116,8 @@ class Networks(Contractions):
                     raise unknown("axis", axis, x.axes, where=f"attention over {x!r}")
         width = None if window is None else self.size(window)
         mask = Mask(query, keys, width) if causal else None
+        if causal:
+            self.note(Condition("at_least", k.tensor.dim(keys), q.tensor.dim(query)))
         scale = 1 / sqrt(q.tensor.dim(head))
         if fused:
             op = FusedAttention(query, keys, head, mask, scale)
@@ -137,6 +139,8 @@ class Networks(Contractions):
     def topk(self, scores: Var, axis: str, k: Dim, name: str, *, label: str | None = None) -> tuple[Var, Var]:
         """Return the ``k`` largest values along an axis, and their indices, with a new axis ``name``."""
         op = TopK(axis, self.size(k), name)
+        if axis in scores.axes:
+            self.note(Condition("at_least", scores.tensor.dim(axis), op.k))
         values, indices = self.apply(op, scores, label="topk" if label is None else f"={label}")
         return values, indices
 

@@ -43,6 +43,7 @@ class Repeats(Scope):
             self._check_visible(var, label)
         enters, leaves, nodes = self._body(label, name, body, inits, at, index)
         self._check_carry(label, inits, enters, leaves)
+        self._settle_later(at, as_expr(0), hi)
         results = []
         for slot, init in enumerate(inits):
             out = f"{label}.{slot}" if not single else f"{label}.out"

@@ -7,21 +7,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sympy import fraction, together
-
-from symacct.algebra.condition import Condition
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr, check_name, symbol
 from symacct.errors import GraphError, SizeError, SymacctError, unknown
-from symacct.nodes import Node, Step_
+from symacct.nodes import Node, Step_, whole_and_positive
 from symacct.syntax import read_formula
 from symacct.tensor import Dim, Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from sympy import Expr
+    from sympy import Expr, Symbol
 
+    from symacct.algebra.condition import Condition
     from symacct.op import Op
 
 
@@ -98,6 +96,7 @@ class Scope(ABC):
         self._scopes: list[list[Step_]] = [[]]
         self._path: tuple[str, ...] = ()
         self._open: tuple[str, ...] = ()
+        self._later: list[Condition] = []
         self._prefix = ""
         self.conditions: list[Condition] = []
         self.tokens = None if tokens is None else self.size(tokens)
@@ -175,13 +174,37 @@ class Scope(ABC):
         return expr
 
     def _require_whole(self, expr: Expr) -> None:
-        """Record that a size written as a quotient is an integer: ``D/H`` wants ``H divides D``."""
-        over, by = fraction(together(expr))
-        condition = Condition("divides", by, over)
-        if by == 1 or condition.is_certain() or condition in self.conditions:
-            return
-        if {str(index) for index in self.indices.values()}.isdisjoint(condition.names):
+        """Record that a size is an integer of at least 1: ``D/H`` wants ``H divides D``, ``S-3`` that S >= 4.
+
+        A size that depends on an index is looked at at both ends of the index's range, once it is known.
+        """
+        for condition in whole_and_positive(expr):
+            self.note(condition)
+
+    def note(self, condition: Condition) -> None:
+        """Record a condition unless it is certain; one that holds an index waits for the index's range."""
+        if not {str(index) for index in self.indices.values()}.isdisjoint(condition.names):
+            self._later.append(condition)
+        elif not condition.is_certain() and condition not in self.conditions:
             self.require(condition)
+
+    def _settle_later(self, index: Symbol, lo: Expr, hi: Expr) -> None:
+        """Turn what was noted about an index into conditions on the count, when its repeat is closed."""
+        for condition in [c for c in self._later if index.name in c.names]:
+            self._later.remove(condition)
+            if condition.kind == "divides":
+                raise SizeError(
+                    f"a size that depends on the index {index} is a quotient",
+                    where=f"graph {self.name}",
+                    expected="sums and products of sizes and indices",
+                    got=condition.text,
+                )
+            for end in (lo, normal(hi - 1)):
+                known = condition.substitute({index.name: end})
+                if any(name in self._open for name in known.names):
+                    self._later.append(known)
+                elif not known.is_certain():
+                    self.require(known)
 
     def require(self, condition: Condition) -> None:
         """Record a condition under which the graph exists; refuse one that cannot hold."""

@@ -128,7 +128,11 @@ class Views(Scope):
     def slice(self, x: Var, axis: str, start: Dim, stop: Dim, *, label: str | None = None) -> Var:
         """Take ``start .. stop-1`` of an axis (a view)."""
         first = Integer(0) if start == 0 else self.size(start)
-        return self._one(Slice(axis, first, self.size(stop)), x, label=label, default="slice")
+        last = self.size(stop)
+        if axis in x.axes:
+            self._require_whole(normal(last - first))
+            self.note(Condition("at_least", x.tensor.dim(axis), last))
+        return self._one(Slice(axis, first, last), x, label=label, default="slice")
 
     def _named(
         self, x: Var, own: tuple[str, ...], out: tuple[str, ...], label: str | None, default: str

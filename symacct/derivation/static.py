@@ -90,8 +90,8 @@ def _readers(graph: Graph) -> tuple[set[str], Mapping[str, Expr], Mapping[str, l
             continue
         ins = [graph.tensors[name] for name in node.ins]
         for slot, name in enumerate(node.ins):
-            root = storage.view(name)
-            if graph.tensors[root].role != "weight":
+            root = storage.parameter(name)
+            if root is None:
                 continue
             own = getattr(node.op, "active", None)
             touched = graph.tensors[root].numel if own is None else own(slot, ins)

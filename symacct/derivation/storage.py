@@ -8,6 +8,8 @@ from symacct.algebra.normal import normal, same
 from symacct.derivation.ranges import required
 from symacct.errors import RuleError
 from symacct.nodes import Carry, Graph, Node, Repeat, walk
+from symacct.ops.cast import Cast
+from symacct.ops.elementwise import Elementwise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,6 +51,29 @@ class Storage:
                 return name
             name = node.ins[0]
         return name
+
+    def parameter(self, name: str) -> str | None:
+        """Return the weight that a tensor is, seen through views, casts, unary functions and carries."""
+        while True:
+            root = self.view(name)
+            if self.graph.tensors[root].role == "weight":
+                return root
+            if root in self._enters:
+                name = str(self._enters[root][1].init)
+            elif root in self._results:
+                name = str(self._results[root][1].leave)
+            elif root in self.makers and len(self.makers[root].ins) == 1:
+                node = self.makers[root]
+                if not isinstance(node.op, Cast | Elementwise):
+                    return None
+                name = node.ins[0]
+            else:
+                return None
+
+    def uses(self, node: Node) -> tuple[int, ...]:
+        """Return the input slots of an op that hold parameters, where it also has another input."""
+        slots = tuple(slot for slot, name in enumerate(node.ins) if self.parameter(name) is not None)
+        return slots if len(slots) < len(node.ins) else ()
 
     def indices(self, path: tuple[str, ...]) -> tuple[Symbol, ...]:
         """Return the iteration indices of a path."""

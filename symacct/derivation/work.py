@@ -139,7 +139,7 @@ def optimizer_work(step: Step, optimizer: str | None) -> tuple[Row, ...]:
 
 
 def _rows(graph: Graph, nodes: Sequence[Step_], tensors: Mapping[str, Tensor], phase: str) -> Iterator[Row]:
-    products = _between(graph)
+    products, storage = _between(graph), Storage(graph)
     for node, path in walk(tuple(nodes)):
         if isinstance(node, Repeat):
             yield from _sum_rows(node, path, tensors, phase)
@@ -150,7 +150,7 @@ def _rows(graph: Graph, nodes: Sequence[Step_], tensors: Mapping[str, Tensor], p
         counts, again = _ways(node.op, ins, outs)
         yield from at.rows(phase, counts, matmul)
         yield from at.rows("recompute", again, matmul)
-        some = _priced_by_some(node, phase, ins, outs)
+        some = _priced_by_some(node, phase, ins, outs, storage)
         yield from at.rows(phase, (some,) * 3, frozenset(some))
 
 
@@ -225,42 +225,61 @@ def _between(graph: Graph) -> frozenset[str]:
     storage = Storage(graph)
     found = set()
     for node, _ in walk(graph.nodes):
-        if isinstance(node, Node) and node.op.contracted():
-            roles = {graph.tensors[storage.view(name)].role for name in node.ins}
-            if "weight" not in roles:
-                found.add(node.label)
+        if not isinstance(node, Node) or not node.op.contracted():
+            continue
+        if all(storage.parameter(name) is None for name in node.ins):
+            found.add(node.label)
     return frozenset(found)
 
 
 def _priced_by_some(
-    node: Node, phase: str, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]
+    node: Node, phase: str, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], storage: Storage
 ) -> Mapping[str, Expr]:
     """Return the counts that only some conventions price."""
     if isinstance(node.op, Embedding):
         return {ONE_HOT: product((outs[0].numel, ins[0].dims[0]))}
     if isinstance(node.op, EmbeddingGrad):
         return {ONE_HOT: product((ins[0].numel, outs[0].dims[0]))}
-    uses = sum(1 for t in ins if t.role == "weight")
-    if phase == "forward" and uses and not node.op.contracted() and not node.op.alias:
-        return {VECTOR: normal(uses * outs[0].numel)}
-    return {}
+    uses = _vector_uses(node, storage) if phase == "forward" else ()
+    return {VECTOR: normal(len(uses) * outs[0].numel)} if uses else {}
+
+
+def _vector_uses(node: Node, storage: Storage) -> tuple[int, ...]:
+    """Return the input slots of an op at which a parameter is used elementwise."""
+    return () if node.op.contracted() or node.op.alias else storage.uses(node)
 
 
 def _vector_rows(step: Step, forward: Sequence[Row]) -> Iterator[Row]:
-    """Yield twice the forward uses of each elementwise parameter that gets a gradient."""
-    reached = {label for label, _ in step.wanted}
-    for row in forward:
-        if row.primitive == VECTOR and row.label in reached:
-            count, expr = normal(2 * row.count), normal(2 * row.expr)
-            yield replace(
-                row,
-                label=f"{row.label}/grad",
-                phase="backward",
-                count=count,
-                expr=expr,
-                half=expr,
-                exact=expr,
-            )
+    """Yield the backward uses of parameters: one for each gradient, as a matmul weight has.
+
+    The gradient of the parameter is one use of it, that of the other operand another.
+    """
+    storage = Storage(step.graph)
+    chains = {(): ()} | {
+        tuple(r.name for r in (*path, node)): (*path, node)
+        for node, path in walk(step.backward)
+        if isinstance(node, Repeat)
+    }
+    nodes = {node.label: node for node, _ in walk(step.graph.nodes) if isinstance(node, Node)}
+    rows = {row.label: row for row in forward if row.primitive == VECTOR}
+    for (label, names), wanted in step.wanted.items():
+        if label not in rows:
+            continue
+        uses = _vector_uses(nodes[label], storage)
+        others = any(slot not in uses for slot in wanted)
+        times = sum((slot in wanted) + others for slot in uses)
+        count = normal(times * step.graph.tensors[nodes[label].outs[0]].numel)
+        expr = over(count, chains[names])
+        yield replace(
+            rows[label],
+            label=f"{label}/grad",
+            path=names,
+            phase="backward",
+            count=count,
+            expr=expr,
+            half=expr,
+            exact=expr,
+        )
 
 
 def _sum_rows(
