@@ -85,6 +85,14 @@ class Networks(Contractions):
         self.require_equal(length, x.tensor.dim(axis))
         return self._one(Keys(axis, name, length), x, label=label, default="keys")
 
+    def causal(self, rows: str, cols: str, *, window: Dim | None = None) -> Mask:
+        """Return a structural mask for scores: ``b.einsum(..., mask=b.causal("S", "T"))``.
+
+        Query i of S meets key j of T when j <= i + T - S, and with a window W when j > i + T - S - W.
+        Nothing is stored for it.
+        """
+        return Mask(rows, cols, None if window is None else self.size(window))
+
     def require_equal(self, left: Expr, right: Expr) -> None:
         """Record that two sizes are equal in every graph that trains."""
         condition = Condition("equal", left, right)
@@ -114,8 +122,7 @@ class Networks(Contractions):
             for axis in axes:
                 if axis not in x.axes:
                     raise unknown("axis", axis, x.axes, where=f"attention over {x!r}")
-        width = None if window is None else self.size(window)
-        mask = Mask(query, keys, width) if causal else None
+        mask = self.causal(query, keys, window=window) if causal else None
         if causal:
             self.note(Condition("at_least", k.tensor.dim(keys), q.tensor.dim(query)))
         scale = 1 / sqrt(q.tensor.dim(head))
