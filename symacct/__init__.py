@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from symacct.nodes import Graph as Graph
     from symacct.policy import Policy as Policy
     from symacct.policy import precision as precision
+    from symacct.proof.prove import Verdict as Verdict
+    from symacct.proof.prove import prove as prove
     from symacct.quantity import Quantity as Quantity
     from symacct.readers.files import load as load
     from symacct.units import Unit as Unit
@@ -31,13 +33,15 @@ HOMES = {
     "Account": "symacct.account", "Builder": "symacct.build", "CONVENTIONS": "symacct.convention",
     "Convention": "symacct.convention", "Definition": "symacct.build", "Graph": "symacct.nodes",
     "Policy": "symacct.policy", "Quantity": "symacct.quantity", "SymacctError": "symacct.errors",
-    "Unit": "symacct.units", "Var": "symacct.build", "derive": "symacct.account",
-    "graph": "symacct.build", "load": "symacct.readers.files", "precision": "symacct.policy",
+    "Unit": "symacct.units", "Var": "symacct.build", "Verdict": "symacct.proof.prove",
+    "derive": "symacct.account", "graph": "symacct.build", "load": "symacct.readers.files",
+    "precision": "symacct.policy", "prove": "symacct.proof.prove",
 }  # fmt: skip
 """Where each public name lives."""
 
 __all__ = ["CONVENTIONS", "Account", "Builder", "Convention", "Definition", "Graph", "Policy", "Quantity",
-           "SymacctError", "Unit", "Var", "derive", "graph", "load", "precision"]  # fmt: skip
+           "SymacctError", "Unit", "Var", "Verdict", "derive", "graph", "load", "precision",
+           "prove"]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

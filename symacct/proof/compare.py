@@ -91,7 +91,7 @@ def compare_formulas(
     """Compare two formulas; their units are read as those of a claim that they are equal.
 
     >>> found = compare_formulas("6*n*k", "2*n*k + 4*k")
-    >>> found.difference, found.larger, found.crossings[1].value
+    >>> found.difference, found.larger, found.crossings[0].value
     (4*k*n - 4*k, 'A or equal', 1)
     """
     claim = read_claim(f"{first} = {second}", None, (), lets)
@@ -144,9 +144,8 @@ def _judged(made: Comparison, box: Box) -> Comparison:
         return replace(made, larger="equal")
     names = names_of(made.difference)
     found = (crossing(made.left, made.right, name, box) for name in names)
-    made = replace(
-        made, limits=tuple(_limits(made)), crossings=tuple(one for one in found if one is not None)
-    )
+    reached = tuple(one for one in found if one is not None and _is_reached(one, box))
+    made = replace(made, limits=tuple(_limits(made)), crossings=reached)
     if answer in LARGER:
         return replace(made, larger=LARGER[answer])
     above = _point(made, box, lambda value: value <= 0)

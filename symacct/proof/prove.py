@@ -5,15 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from symacct.account import Account, derive
 from symacct.algebra.budget import within
 from symacct.algebra.evaluate import check_sizes, names_of
 from symacct.algebra.normal import is_zero
+from symacct.build import Definition
 from symacct.claims import Claim, Sides, read_claim, resolve
 from symacct.errors import LimitError, SizeError, unknown
-from symacct.nodes import Repeat, walk
+from symacct.nodes import Graph
 from symacct.proof.assume import Assumptions, bind, read_assumptions
 from symacct.proof.certified import is_provable
 from symacct.proof.decide import Box, Decision, decide
+from symacct.proof.growth import ways_of
 from symacct.proof.instead import Instead, instead
 from symacct.proof.sources import Part, exact_and_claimed, parts, variations
 from symacct.proof.threshold import Threshold, is_threshold, judge_threshold, read_threshold
@@ -23,8 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from sympy import Expr
-
-    from symacct.account import Account
 
 ASYMPTOTIC = ("~", "O", "Theta")
 SECONDS = 5.0
@@ -62,6 +63,10 @@ class Verdict:
     parts: tuple[Part, ...] = ()
     threshold: Threshold | None = None
 
+    def __str__(self) -> str:
+        """Return the outcome, the claim, and why."""
+        return f"{self.outcome}: {self.claim.text.strip()} ({self.decision.reason})"
+
     @property
     def outcome(self) -> str:
         """proved, refuted or undecided."""
@@ -82,7 +87,7 @@ class Verdict:
 
 
 def prove(
-    account: Account | None,
+    account: Account | Graph | Definition | None,
     text: str,
     *,
     sizes: Mapping[str, int] | None = None,
@@ -94,7 +99,8 @@ def prove(
     """Judge a claim against an account, or compare formulas where there is none.
 
     Args:
-        account: the derivation that quantities are looked up in; None compares formulas alone.
+        account: the derivation that quantities are looked up in, or a graph to derive as by default; None
+            compares formulas alone.
         text: the claim; ``A <= B iff NAME <= FORMULA`` is one about a threshold.
         sizes: sizes to bind first.
         lets: names and what they stand for.
@@ -104,7 +110,12 @@ def prove(
 
     Raises:
         SymacctError: the claim cannot be read, a name is unknown, or units disagree.
+
+    >>> print(prove(None, "2*n*k <= n^2 + k^2"))
+    proved: 2*n*k <= n^2 + k^2 (a witness was found that the kernel accepts)
     """
+    if isinstance(account, Graph | Definition):
+        account = derive(account)
     if account is not None:
         account, sizes = placed(account, sizes or {})
     names = None if account is None else [*account.source.sizes]
@@ -163,33 +174,9 @@ def _judged(
             got = ", ".join(f"{name} = {assumptions.replaced.get(name, name)}" for name in condition.names)
             raise SizeError("the formulas do not hold at these sizes", expected=str(condition), got=got)
     box = assumptions.box(when)
-    ways = _ways(account, claim, assumptions, grow, left, right)
+    ways = ways_of(account, claim, assumptions, grow, left, right)
     decision, growing = _decided(claim, left, right, box, ways)
     return Verdict(claim, decision, sides, left, right, box, growing, (*claim.notes, *sides.notes))
-
-
-def _ways(
-    account: Account | None,
-    claim: Claim,
-    assumptions: Assumptions,
-    grow: tuple[str, ...],
-    left: Expr,
-    right: Expr,
-) -> tuple[tuple[str, ...], ...]:
-    """Return what may grow: as stated, or each repeat count alone, then all sizes."""
-    stated = claim.grows or grow or tuple(assumptions.growing)
-    if stated:
-        return (tuple(stated),)
-    present = sorted({*names_of(left), *names_of(right)})
-    counts = [] if account is None else [n for n in repeat_counts(account) if n in present]
-    return (*((name,) for name in counts), *([tuple(present)] if present else []))
-
-
-def repeat_counts(account: Account) -> tuple[str, ...]:
-    """Return the sizes that say how often something is repeated."""
-    repeats = (r for r, _ in walk(account.graph.nodes) if isinstance(r, Repeat))
-    found = {symbol.name for r in repeats for symbol in r.count.free_symbols}
-    return tuple(name for name in account.graph.order if name in found)
 
 
 def _decided(
