@@ -11,9 +11,11 @@ torch = pytest.importorskip("torch")
 
 from symacct import load  # noqa: E402
 from symacct.account import derive  # noqa: E402
+from symacct.algebra.condition import Condition  # noqa: E402
 from symacct.algebra.evaluate import evaluate  # noqa: E402
+from symacct.algebra.symbols import as_expr  # noqa: E402
 from symacct.build import Builder, Var  # noqa: E402
-from symacct.errors import SizeError, UnknownNameError  # noqa: E402
+from symacct.errors import SizeError, UnknownNameError, UsageError  # noqa: E402
 from symacct.execution.check import check  # noqa: E402
 from symacct.execution.sizes import choose_sizes  # noqa: E402
 from symacct.ops.einsum import Einsum  # noqa: E402
@@ -175,3 +177,79 @@ def test_a_model_at_its_full_size_is_refused_before_anything_is_allocated() -> N
     with pytest.raises(SizeError, match="too large to run") as found:
         check(load("llama-2-7b"), {"B": 1, "S": 8})
     assert found.value.got == "6,738,415,616"
+
+
+def test_sizes_of_which_nothing_is_saved_are_refused_too() -> None:
+    """A sum has no parameters, no contraction, and keeps nothing: its bytes say how large it is."""
+    b = Builder("add", "N L")
+    x = b.input("x", "N")
+    graph = b.build(b.repeat("L", lambda c: b.add(c, x), b.input("y", "N")))
+    with pytest.raises(SizeError, match="too large to run") as found:
+        check(graph, {"N": 10**12, "L": 2})
+    assert found.value.expected == "bytes.step of at most 8,000,000,000 byte"
+    with pytest.raises(SizeError, match="too large to run") as found:
+        check(graph, {"N": 2, "L": 10**6})
+    assert found.value.got == "1,000,000"
+    assert check(graph, {"N": 2, "L": 3}).passed
+
+
+@pytest.mark.parametrize(
+    ("name", "given"), [("gpt", {"L": 1}), ("gpt2", {"L": 2}), ("mixtral-8x7b", {"L": 1}), ("mlp", {"L": 1})]
+)
+def test_a_wish_that_no_size_can_grant_ends_no_search(name: str, given: dict[str, int]) -> None:
+    """A repeat that runs once or twice, whatever the other sizes are."""
+    account = derive(load(name, symbolic=True)).bind(given)
+    search = choose_sizes(account.graph, account.conditions)
+    assert len(set(search.values())) == len(search) == len(account.graph.order)
+
+
+def test_a_literal_count_and_a_rule_without_names() -> None:
+    """Two iterations always; and a condition that is false whatever the sizes are."""
+    b = Builder("literal", "B D")
+    graph = b.build(b.repeat(2, lambda x: b.linear(x, "D -> E", E="D"), b.input("x", "B D")))
+    assert choose_sizes(graph) == {"B": 2, "D": 3}
+    never = Condition("at_least", as_expr(1), as_expr(2))
+    with pytest.raises(SizeError, match="no small sizes were found") as found:
+        choose_sizes(graph, [never])
+    assert found.value.got == "0 tries"
+
+
+def test_iterations_that_differ_are_all_looked_at() -> None:
+    """A slice that grows with the index leaves its axis in the last iteration alone."""
+    b = Builder("growing", "B D L")
+    x = b.input("x", "B D")
+    w = b.weight("w", "D")
+
+    def body(i: Expr, c: Var) -> Var:
+        part = b.reduce("B E -> B", b.slice(x, "D", i + 1, i + 2)) if i else c
+        return b.add(b.mul(c, w), part)
+
+    sizes = choose_sizes(b.build(b.repeat("L", body, x, index="i")))
+    assert sizes["D"] >= sizes["L"] + 1
+
+
+def test_products_over_an_axis_of_size_one_are_not_vouched_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Torch multiplies elementwise and counts nothing; a wrong count is found all the same."""
+    result = check(load("mlp"), {"B": 1, "D": 1, "L": 1})
+    verdicts = {row.what: (row.verdict, row.note) for row in result.rows}
+    for phase in ("forward", "backward"):
+        verdict, note = verdicts[f"flops.{phase}.matmul"]
+        assert verdict == "not vouched"
+        assert "size 1" in note
+    assert result.passed
+    assert check(load("mlp"), {"B": 1, "D": 3}).passed
+    honest = Einsum.counts
+
+    def double(op: Einsum, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> dict[str, Expr]:
+        return {k: 2 * n for k, n in honest(op, ins, outs).items()}
+
+    monkeypatch.setattr(Einsum, "counts", double)
+    assert not check(load("mlp"), {"B": 2, "D": 3, "L": 4}).passed
+
+
+def test_a_seed_is_bounded() -> None:
+    """What torch's generator cannot take is an error."""
+    for seed in (-1, 2**63 - 1, 10**400):
+        with pytest.raises(UsageError, match="the seed is out of range"):
+            check(one_layer(), seed=seed)
+    assert check(one_layer(), seed=2**63 - 2).passed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentTypeError
 from typing import TYPE_CHECKING, Any
 
 from symacct.cli import options, output
@@ -14,13 +15,14 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "markdown", "json")
 FAILED = 1
+LONGEST_SEED = 20
 
 
 def add(parser: ArgumentParser) -> None:
     """Add the arguments; a model is checked at small sizes too, so that its own are not put in."""
     options.add_graph(parser)
     options.add_at(parser)
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the values drawn; default: 0")
+    parser.add_argument("--seed", type=_seed, default=0, metavar="N", help="of the values drawn; default: 0")
     parser.add_argument(
         "--against",
         metavar="MODULE:FUNCTION",
@@ -30,6 +32,17 @@ def add(parser: ArgumentParser) -> None:
     options.add_format(parser, FORMATS)
     parser.set_defaults(symbolic=True)
     parser.epilog = "Sizes that --at leaves out are chosen, small and distinct; a model's own sizes too."
+
+
+def _seed(text: str) -> int:
+    """Return the seed.
+
+    Raises:
+        ArgumentTypeError: it is no integer, or one with too many digits to read.
+    """
+    if not (text.isascii() and text.isdigit() and len(text) <= LONGEST_SEED):
+        raise ArgumentTypeError(f"expected an integer from 0 to 2^63 - 2, got {text[:LONGEST_SEED]!r}")
+    return int(text)
 
 
 def run(args: Namespace) -> int:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from symacct.algebra.evaluate import check_sizes, evaluate, names_of
+from symacct.algebra.symbols import as_expr
 from symacct.errors import SizeError
 from symacct.execution.interpret import Place
 from symacct.nodes import Node, Repeat, bind_tensor
@@ -19,24 +20,29 @@ if TYPE_CHECKING:
     from symacct.algebra.condition import Condition
     from symacct.nodes import Graph, Step_
 
-CANDIDATES = (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 20, 24, 32, 64)
+CANDIDATES = (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 20, 24, 32, 64, 1)
 MOST_TRIES = 20_000
+WHOLE_RUN = 100
 MOST_DIMS = 200
 USUAL_COUNT = 3
 
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """One thing that sizes must satisfy: the names in it, a test, and its text."""
+    """One thing that sizes must satisfy: its names, a test, its text, and the tries that a test counts for."""
 
     names: frozenset[str]
     holds: Callable[[Mapping[str, int]], bool]
     text: str
+    cost: int = 0
 
 
 @dataclass(slots=True)
 class _Search:
-    """A bounded search, one name after the other; a rule is tried as soon as all of its names have values."""
+    """A bounded search, one name after the other; a rule is tried as soon as all of its names have values.
+
+    A rule without names is no part of it: no size could change what it says.
+    """
 
     names: Sequence[str]
     rules: Sequence[_Rule]
@@ -48,7 +54,7 @@ class _Search:
 
     def find(self, chosen: dict[str, int], depth: int = 0) -> dict[str, int] | None:
         if depth == len(self.names):
-            return chosen if self._fits(chosen, None) else None
+            return chosen
         name = self.names[depth]
         for value in (self.given[name],) if name in self.given else CANDIDATES:
             if self.tries > MOST_TRIES:
@@ -62,12 +68,13 @@ class _Search:
                     return found
         return None
 
-    def _fits(self, chosen: Mapping[str, int], newest: str | None) -> bool:
+    def _fits(self, chosen: Mapping[str, int], newest: str) -> bool:
         for rule in self.rules:
-            ready = rule.names <= chosen.keys() and (newest in rule.names if newest else not rule.names)
-            if ready and not rule.holds(chosen):
-                self.failed[rule.text] = self.failed.get(rule.text, 0) + 1
-                return False
+            if newest in rule.names and rule.names <= chosen.keys():
+                self.tries += rule.cost
+                if not rule.holds(chosen):
+                    self.failed[rule.text] = self.failed.get(rule.text, 0) + 1
+                    return False
         return True
 
 
@@ -88,10 +95,14 @@ def choose_sizes(
     counts = frozenset(n for r in _repeats(graph.nodes) for n in names_of(r.hi))
     fixed = check_sizes(given or {}, graph.order, counts)
     rules = [*_condition_rules((*graph.conditions, *conditions)), *_shape_rules(graph)]
-    wishes = [*rules, *_count_rules(graph)]
+    wishes = [*rules, *(wish for wish in _count_rules(graph) if wish.names - fixed.keys())]
     names = _order(graph, rules, fixed)
     tries = ((wishes, True, 2), (rules, True, 2), (wishes, False, 2), (rules, False, 2), (rules, False, 1))
     search = _Search(names, rules, fixed, distinct=False, least=1)
+    for rule in rules:
+        if not rule.names and not rule.holds({}):
+            search.failed[rule.text] = 1
+            raise _none(graph, search, fixed)
     for wanted, distinct, least in tries:
         search = _Search(names, wanted, fixed, distinct, least)
         found = search.find({})
@@ -155,22 +166,40 @@ def _shape_rules(graph: Graph) -> Iterator[_Rule]:
             dim = graph.tensors[node.ins[0]].dim(node.op.axis)
             yield _at_least(dim / 2, 1, f"{dim} is even (rotary embedding {node.label})")
     names = frozenset(graph.order)
-    yield _Rule(names, lambda sizes: _runs(graph, graph.nodes, Place(sizes)), "every op accepts its operands")
+    alike = frozenset(repeat.name for repeat in _repeats(graph.nodes) if not _varies(graph, repeat))
+    yield _Rule(
+        names,
+        lambda sizes: _runs(graph, alike, graph.nodes, Place(sizes)),
+        "every op accepts its operands",
+        WHOLE_RUN,
+    )
 
 
-def _runs(graph: Graph, nodes: tuple[Step_, ...], place: Place) -> bool:
-    """Infer every node's result at these sizes and indices."""
+def _varies(graph: Graph, repeat: Repeat) -> bool:
+    """Return whether anything in a repeat's body depends on its index."""
+    first = {repeat.index.name: as_expr(0)}
+    inside = (t for t in graph.tensors.values() if repeat.name in t.path)
+    return (
+        any(repeat.index in dim.free_symbols for tensor in inside for dim in tensor.dims)
+        or any(repeat.index in (r.lo + r.hi).free_symbols for r in _repeats(repeat.body))
+        or any(node.op.substitute(first) != node.op for node in _nodes(repeat.body))
+    )
+
+
+def _runs(graph: Graph, alike: frozenset[str], nodes: tuple[Step_, ...], place: Place) -> bool:
+    """Infer every node's result at these sizes and indices; iterations that are alike, once."""
     try:
-        return all(_accepts(graph, node, place) for node in nodes)
+        return all(_accepts(graph, alike, node, place) for node in nodes)
     except SizeError:
         return False
 
 
-def _accepts(graph: Graph, node: Step_, place: Place) -> bool:
+def _accepts(graph: Graph, alike: frozenset[str], node: Step_, place: Place) -> bool:
     if isinstance(node, Repeat):
         lo, hi = place.size(node.lo), place.size(node.hi)
-        places = (place.inside((node.name,), node.index, i) for i in range(lo, hi))
-        return hi >= lo and all(_runs(graph, node.body, inner) for inner in places)
+        some = range(lo, min(hi, lo + 1) if node.name in alike else hi)
+        places = (place.inside((node.name,), node.index, i) for i in some)
+        return hi >= lo and all(_runs(graph, alike, node.body, inner) for inner in places)
     ins = [bind_tensor(graph.tensors[name], place.exact) for name in node.ins]
     made = node.op.substitute(place.exact).infer(*ins)
     dims = (dim for tensor in (*ins, *made) for dim in tensor.dims)

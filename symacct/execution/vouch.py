@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from symacct.algebra.evaluate import evaluate, names_of
 from symacct.execution.states import OPTIMIZERS
 from symacct.nodes import Node, walk
 from symacct.ops.attention import FusedAttention
+from symacct.ops.einsum import Einsum
 from symacct.ops.grouped import GroupedMatmul
 from symacct.ops.optimizer import RULES
 from symacct.tensor import FLOATING_DTYPES, FOLLOWING_DTYPES
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sympy import Expr
+
     from symacct.account import Account
     from symacct.nodes import Graph
 
@@ -37,6 +43,27 @@ def unmodelled(graph: Graph) -> dict[str, str]:
             why = EAGER.get(type(node.op))
             found |= {node.label: why} if why else {}
     return found
+
+
+def products_of_one(account: Account, phase: str, sizes: Mapping[str, int]) -> int:
+    """Return the FLOPs of the contractions that have an axis of size 1, or one that may be in an iteration.
+
+    Torch may run such a contraction as an elementwise product, of which it counts nothing.
+    """
+    step = account.step
+    labels = {
+        node.label
+        for node, _ in walk(step.graph.nodes if phase == "forward" else step.backward)
+        if isinstance(node, Node)
+        and isinstance(node.op, Einsum)
+        and any(_may_be_one(dim, sizes) for name in node.ins for dim in step.tensor(name).dims)
+    }
+    terms = account.terms(f"flops.{phase}.matmul")
+    return sum(int(evaluate(term.expr, sizes)) for term in terms if term.label in labels)
+
+
+def _may_be_one(dim: Expr, sizes: Mapping[str, int]) -> bool:
+    return not sizes.keys() >= {*names_of(dim)} or evaluate(dim, sizes) == 1
 
 
 def tolerance(graph: Graph, usual: float) -> tuple[float, str]:
