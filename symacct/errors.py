@@ -10,10 +10,22 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 FIELDS = ("where", "expected", "got", "fix")
-SHOWN_NAMES = 60
+SHOWN_NAMES = 12
+FEW_NAMES = 16
+LONGEST_NAME = 80
+LISTED = {
+    "quantity": "quantities",
+    "graph or model": "graphs, list models",
+    "shipped graph": "graphs",
+    "elementwise function": "ops",
+    "op": "ops",
+    "dtype": "dtypes",
+    "unit": "units",
+}
+"""What ``symacct list`` shows names of a kind under."""
 
 
 class SymacctError(Exception):
@@ -113,16 +125,39 @@ def unknown(kind: str, name: str, known: Iterable[str], *, where: str | None = N
       got       mlpp
       fix       did you mean 'mlp'?
     """
-    names = sorted(known)
-    near = get_close_matches(name, names, n=1, cutoff=0.5)
+    names, short = sorted(known), brief(name)
+    near = get_close_matches(short, names, n=1, cutoff=0.5)
     if not near:
         folded = {known_name.lower(): known_name for known_name in names}
         near = [folded[name.lower()]] if name.lower() in folded else []
-    shown = ", ".join(names[:SHOWN_NAMES]) + (", ..." if len(names) > SHOWN_NAMES else "")
     return UnknownNameError(
-        f"unknown {kind} {name!r}",
+        f"unknown {kind} {short!r}",
         where=where,
-        expected=f"one of: {shown}" if names else f"no {kind} is known here",
-        got=name,
+        expected=f"one of: {nearest(short, names, kind)}" if names else f"no {kind} is known here",
+        got=short,
         fix=f"did you mean {near[0]!r}?" if near else None,
     )
+
+
+def brief(text: str, most: int = LONGEST_NAME) -> str:
+    """Return a text, cut where it is longer than a message should be.
+
+    >>> len(brief("a" * 5000))
+    80
+    """
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def nearest(name: str, names: Sequence[str], kind: str = "") -> str:
+    """Return names for a message: all of them where they are few, else the nearest to a name.
+
+    >>> nearest("b", ["a", "b", "c"])
+    'a, b, c'
+    >>> nearest("a7", [f"a{i}" for i in range(40)], "quantity")[-43:]
+    ', and 28 more (see symacct list quantities)'
+    """
+    if len(names) <= FEW_NAMES:
+        return ", ".join(names)
+    close = set(get_close_matches(name, names, n=SHOWN_NAMES, cutoff=0.0))
+    hint = f" (see symacct list {LISTED[kind]})" if kind in LISTED else ""
+    return f"{', '.join(one for one in names if one in close)}, and {len(names) - len(close)} more{hint}"

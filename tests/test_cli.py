@@ -311,6 +311,31 @@ REFUSALS = [
             got="0",
         ),
     ),
+    *(
+        (
+            ("derive", "deep_linear", "--at", at),
+            ("derive", "deep_linear", "--at", "B=3"),
+            told("a size is empty", where="--at", expected="NAME=SIZE or NAME=SIZE,NAME=SIZE", got=at),
+        )
+        for at in ("", ",", "B=3,")
+    ),
+    (
+        ("list",),
+        ("list", "graphs"),
+        told(
+            "symacct list: the following arguments are required: WHAT",
+            expected=f"symacct list WHAT, one of: {', '.join(sorted(LISTS))}",
+        ),
+    ),
+    (
+        ("check", "mlp", "--seed", "9" * 5000),
+        ("check", "add", "--seed", "9"),
+        told(
+            f"symacct check: argument --seed: expected an integer from 0 to 2^63 - 2, got '{'9' * 20}'",
+            expected="symacct check GRAPH ...",
+            fix="see symacct check --help",
+        ),
+    ),
     (
         ("derive", "deep_linear", "--format", "jsn"),
         ("derive", "deep_linear", "--format", "json"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from symacct.cli import catalogue, output
+from symacct.errors import UsageError
 from symacct.policy import DTYPE_BITS, PRECISIONS
 from symacct.report.names import MEANINGS
 from symacct.report.table import Column, Table, as_csv, as_markdown, as_text
@@ -64,12 +65,23 @@ LISTS: Mapping[str, tuple[tuple[str, ...], Callable[[], catalogue.Rows]]] = {
 
 def add(parser: ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("what", choices=tuple(LISTS), metavar="WHAT", help=f"one of: {', '.join(LISTS)}")
+    parser.add_argument(
+        "what", nargs="?", choices=tuple(LISTS), metavar="WHAT", help=f"one of: {', '.join(LISTS)}"
+    )
     parser.add_argument("--format", choices=FORMATS, default=FORMATS[0], help=f"default: {FORMATS[0]}")
 
 
 def run(args: Namespace) -> int:
-    """Write the list."""
+    """Write the list.
+
+    Raises:
+        UsageError: nothing to list was named.
+    """
+    if args.what is None:
+        raise UsageError(
+            "symacct list: the following arguments are required: WHAT",
+            expected=f"symacct list WHAT, one of: {', '.join(sorted(LISTS))}",
+        )
     titles, rows = LISTS[args.what][0], LISTS[args.what][1]()
     if args.format == "json":
         result = [dict(zip(titles, row, strict=True)) for row in rows]

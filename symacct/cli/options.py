@@ -129,6 +129,10 @@ def read_at(args: Namespace, graph: Graph) -> dict[str, int]:
     from symacct.syntax import read_sizes
 
     text = ",".join(args.at)
+    if args.at and not all(part.strip() for part in text.split(",")):
+        raise UsageError(
+            "a size is empty", where="--at", expected="NAME=SIZE or NAME=SIZE,NAME=SIZE", got=text
+        )
     sizes = read_sizes(text)
     for name in sizes:
         check_free(name, graph, f"--at {text}")

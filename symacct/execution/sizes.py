@@ -29,7 +29,7 @@ USUAL_COUNT = 3
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """One thing that sizes must satisfy: its names, a test, its text, and the tries that a test counts for."""
+    """One thing that sizes must satisfy: its names, a test, its text, and what a test is worth in tries."""
 
     names: frozenset[str]
     holds: Callable[[Mapping[str, int]], bool]

@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from symacct.data import shipped
-from symacct.errors import ReadError, SymacctError, unknown
+from symacct.errors import ReadError, SymacctError, brief, unknown
 from symacct.readers.catalogue import GraphEntry, ModelEntry, list_graphs, list_models
+from symacct.readers.strict_json import is_file
 
 if TYPE_CHECKING:
     from symacct.nodes import Graph
+
+LONGEST_PATH = 4096
 
 __all__ = ["GraphEntry", "ModelEntry", "list_graphs", "list_models", "load", "source"]
 
@@ -34,6 +37,8 @@ def load(target: str, *, symbolic: bool = False) -> Graph:
     >>> load("gpt2").order
     ('B', 'S', 'T')
     """
+    if len(target) > LONGEST_PATH or "\0" in target:
+        raise _nothing(target)
     file, name = _parted(target)
     if file.suffix == ".py":
         from symacct.readers.graph_files import graph_of
@@ -44,8 +49,9 @@ def load(target: str, *, symbolic: bool = False) -> Graph:
     found = _shipped(target, symbolic=symbolic)
     if found is not None:
         return found
-    if target and (file.is_file() or (file / "config.json").is_file()):
-        return _from_json(file if file.is_file() else file / "config.json", symbolic=symbolic)
+    for path in (file, file / "config.json") if target else ():
+        if is_file(path):
+            return _from_json(path, symbolic=symbolic)
     raise _nothing(target)
 
 
@@ -92,6 +98,7 @@ def _shipped(target: str, *, symbolic: bool) -> Graph | None:
 def _nothing(target: str) -> SymacctError:
     """Return the error for a word that names nothing; a hub's name is told that nothing is downloaded."""
     known = [*_names("graphs", ".py"), *_names("models", ".json")]
+    target = brief(target)
     last = target.replace("\\", "/").rstrip("/").rpartition("/")[2]
     near = unknown("graph or model", last, known).fix
     error = unknown("graph or model", target, known)
@@ -104,11 +111,13 @@ def _nothing(target: str) -> SymacctError:
 
 def _from_json(path: Path, *, symbolic: bool) -> Graph:
     from symacct.readers.graph_json import LARGEST_GRAPH, SCHEMA, from_data
-    from symacct.readers.strict_json import LARGEST_FILE, parse, read_text
+    from symacct.readers.strict_json import LARGEST_FILE, LONGEST_SHOWN, parse, read_text
 
-    if not path.exists():
+    if not is_file(path):
         raise ReadError(
-            f"there is no file {path}", expected="a config.json, or a graph as JSON", got="no such file",
+            f"there is no file {brief(str(path), LONGEST_SHOWN)}",
+            expected="a config.json, or a graph as JSON",
+            got="no such file",
             fix="symacct list models names the configurations that ship",
         )  # fmt: skip
     text = read_text(path, LARGEST_GRAPH)

@@ -7,7 +7,7 @@ import re
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from symacct.errors import ReadError
+from symacct.errors import ReadError, brief
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,7 +15,16 @@ if TYPE_CHECKING:
 LARGEST_FILE = 1_000_000
 DEEPEST = 64
 LONGEST_NUMBER = 64
+LONGEST_SHOWN = 240
 STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+
+
+def is_file(path: Path) -> bool:
+    """Return whether there is such a file; a name that no file can have names none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def read_text(path: Path, largest: int = LARGEST_FILE) -> str:
@@ -24,9 +33,10 @@ def read_text(path: Path, largest: int = LARGEST_FILE) -> str:
     Raises:
         ReadError: there is no such file, it is too large, or it is not UTF-8.
     """
+    if not is_file(path):
+        what = f"there is no file {brief(str(path), LONGEST_SHOWN)}"
+        raise ReadError(what, expected="a file", got="no file, or something else")
     try:
-        if not path.is_file():
-            raise ReadError(f"there is no file {path}", expected="a file", got="no file, or something else")
         with path.open("rb") as file:
             raw = file.read(largest + 1)
     except OSError as error:
