@@ -226,6 +226,26 @@ class Op(ABC):
         return replace(self, **changed) if changed else self  # type: ignore[type-var]
 
 
+class View(Op):
+    """An op whose result shares the storage of its input: no element moves and nothing is computed."""
+
+    __slots__ = ()
+
+    @property
+    def kind(self) -> str:
+        """A view."""
+        return "view"
+
+    @property
+    def alias(self) -> bool:
+        """The storage is shared with the input."""
+        return True
+
+    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
+        """Return nothing: a view computes nothing."""
+        return {}
+
+
 @dataclass(frozen=True, slots=True)
 class Kept:
     """What eager torch keeps of one node: slots of inputs and outputs, and copies with a reason."""

@@ -26,9 +26,10 @@ from symacct.ops.transpose import Transpose
 from symacct.ops.view import Keys, Rearrange
 
 OPS = (
-    Cached, Cast, Concatenate, CrossEntropy, CrossEntropyGrad, Dropout, DropoutGrad, Einsum, Elementwise,
-    Embedding, EmbeddingGrad, Expand, FusedAttention, FusedAttentionGrad, GroupedMatmul, GroupedWeightGrad, Keys,
-    LayerNorm, LayerNormGrad, Load, LogSoftmax, LogSoftmaxGrad, MaxGrad, MeanGrad, NormWeightGrad, Pad, RMSNorm,
-    RMSNormGrad, Rearrange, Reduce, Rotary, Slice, Softmax, SoftmaxGrad, Store, TopK, TopKGrad, Transpose, Update,
+    Cached, Cast, Concatenate, CrossEntropy, CrossEntropyGrad, Dropout, DropoutGrad, Einsum,
+    Elementwise, Embedding, EmbeddingGrad, Expand, FusedAttention, FusedAttentionGrad, GroupedMatmul,
+    GroupedWeightGrad, Keys, LayerNorm, LayerNormGrad, Load, LogSoftmax, LogSoftmaxGrad, MaxGrad,
+    MeanGrad, NormWeightGrad, Pad, RMSNorm, RMSNormGrad, Rearrange, Reduce, Rotary, Slice, Softmax,
+    SoftmaxGrad, Store, TopK, TopKGrad, Transpose, Update,
 )  # fmt: skip
 """All op classes, by name in alphabetical order."""

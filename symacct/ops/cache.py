@@ -63,6 +63,7 @@ class Cached(Op):
 
     def vjp(self, emit: Emit, node: NodeLike, g: str, wanted: frozenset[int]) -> dict[int, str]:
         """Refuse: decoding has no backward pass."""
+        del emit, g, wanted
         raise RuleError(
             "a key-value cache has no backward pass",
             expected="a training graph",

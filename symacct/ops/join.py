@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 from symacct.algebra.normal import normal, total
 from symacct.algebra.symbols import as_expr
 from symacct.errors import GraphError, SizeError
-from symacct.op import Example, Op
+from symacct.op import Example, Op, View
 from symacct.ops.broadcast import aligned, joined
 from symacct.ops.reduce import unbroadcast
 from symacct.ops.transpose import require_axes
@@ -104,7 +104,7 @@ class Concatenate(Op):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Slice(Op):
+class Slice(View):
     """A view of a part of an axis; no element moves.
 
     Attributes:
@@ -116,16 +116,6 @@ class Slice(Op):
     axis: str
     start: Expr
     stop: Expr
-
-    @property
-    def kind(self) -> str:
-        """A view."""
-        return "view"
-
-    @property
-    def alias(self) -> bool:
-        """The storage is shared with the input."""
-        return True
 
     def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
         """Return the tensor with the axis shortened."""
@@ -140,10 +130,6 @@ class Slice(Op):
                 got=f"{self.start}:{self.stop} of {tensor.describe()}",
             )
         return (_sized(tensor, self.axis, length),)
-
-    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
-        """Return nothing: a view computes nothing."""
-        return {}
 
     def vjp(self, emit: Emit, node: NodeLike, g: str, wanted: frozenset[int]) -> dict[int, str]:
         """Pad the cotangent with zeros."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 from symacct.algebra.normal import product, same
 from symacct.algebra.symbols import as_expr
 from symacct.errors import GraphError, SizeError, unknown
-from symacct.op import Example, Op
+from symacct.op import Example, Op, View
 from symacct.ops.broadcast import aligned
 from symacct.ops.reduce_grad import MaxGrad, MeanGrad
 from symacct.ops.transpose import Transpose, require_axes
@@ -154,7 +154,7 @@ class Reduce(Op):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Expand(Op):
+class Expand(View):
     """A view that repeats a tensor along axes it lacks; no element moves.
 
     Attributes:
@@ -164,16 +164,6 @@ class Expand(Op):
 
     axes: tuple[str, ...]
     dims: tuple[Expr, ...]
-
-    @property
-    def kind(self) -> str:
-        """A view."""
-        return "view"
-
-    @property
-    def alias(self) -> bool:
-        """The storage is shared with the input."""
-        return True
 
     def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
         """Return the tensor with all the axes; its own keep their sizes."""
@@ -188,10 +178,6 @@ class Expand(Op):
                     fix="keep the tensor's own axes and sizes; size 1 is not stretched",
                 )
         return (value(self.axes, self.dims, tensor.dtype, tensor.mask),)
-
-    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
-        """Return nothing: a view computes nothing."""
-        return {}
 
     def vjp(self, emit: Emit, node: NodeLike, g: str, wanted: frozenset[int]) -> dict[int, str]:
         """Sum over the axes that the input lacks."""

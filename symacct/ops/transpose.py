@@ -7,20 +7,18 @@ from typing import TYPE_CHECKING, Any, final
 
 from symacct.algebra.symbols import as_expr
 from symacct.errors import GraphError
-from symacct.op import Example, Op
+from symacct.op import Example, View
 from symacct.tensor import Tensor, value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from sympy import Expr
+    from collections.abc import Sequence
 
     from symacct.op import Arrays, Emit, NodeLike, Size
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Transpose(Op):
+class Transpose(View):
     """A view with the axes in another order; no element moves.
 
     >>> from symacct.algebra.symbols import symbol
@@ -34,16 +32,6 @@ class Transpose(Op):
 
     axes: tuple[str, ...]
 
-    @property
-    def kind(self) -> str:
-        """A view."""
-        return "view"
-
-    @property
-    def alias(self) -> bool:
-        """The storage is shared with the input."""
-        return True
-
     def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
         """Return the tensor with its axes reordered."""
         (tensor,) = ins
@@ -54,10 +42,6 @@ class Transpose(Op):
                 got=" ".join(self.axes),
             )
         return (value(self.axes, tuple(map(tensor.dim, self.axes)), tensor.dtype, tensor.mask),)
-
-    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
-        """Return nothing: a view computes nothing."""
-        return {}
 
     def vjp(self, emit: Emit, node: NodeLike, g: str, wanted: frozenset[int]) -> dict[int, str]:
         """Put the axes back."""

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, final
 from symacct.algebra.normal import product, same
 from symacct.algebra.symbols import as_expr
 from symacct.errors import GraphError, SizeError
-from symacct.op import Example, Op
+from symacct.op import Example, View
 from symacct.tensor import Mask, Tensor, value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from sympy import Expr
 
@@ -23,7 +23,7 @@ Groups = tuple[tuple[str, ...], ...]
 
 @final
 @dataclass(frozen=True, slots=True)
-class Rearrange(Op):
+class Rearrange(View):
     """A view with axes split, merged and reordered; no element moves in this account.
 
     Attributes:
@@ -53,16 +53,6 @@ class Rearrange(Op):
                 expected=f"each of {', '.join(name for name, _ in self.dims)} once on both sides",
                 got=f"{' '.join(left)} -> {' '.join(right)}",
             )
-
-    @property
-    def kind(self) -> str:
-        """A view."""
-        return "view"
-
-    @property
-    def alias(self) -> bool:
-        """The storage is shared with the input."""
-        return True
 
     def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
         """Return the merged and reordered axes.
@@ -95,10 +85,6 @@ class Rearrange(Op):
             if len(group) == 1 and group[0] in single
         }
         return tensor.mask.renamed(names)
-
-    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
-        """Return nothing: a view computes nothing."""
-        return {}
 
     def vjp(self, emit: Emit, node: NodeLike, g: str, wanted: frozenset[int]) -> dict[int, str]:
         """Rearrange the cotangent back."""
@@ -140,7 +126,7 @@ class Rearrange(Op):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Keys(Op):
+class Keys(View):
     """A sequence axis of S new tokens read as the axis of all T keys.
 
     In training and prefill S = T and this is a view. In decoding it becomes :class:`Cached`.
@@ -150,26 +136,12 @@ class Keys(Op):
     name: str
     length: Expr
 
-    @property
-    def kind(self) -> str:
-        """A view."""
-        return "view"
-
-    @property
-    def alias(self) -> bool:
-        """The storage is shared with the input."""
-        return True
-
     def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
         """Return the tensor with the axis renamed and resized."""
         position = ins[0].axes.index(self.axis)
         axes, dims = list(ins[0].axes), list(ins[0].dims)
         axes[position], dims[position] = self.name, self.length
         return (value(tuple(axes), tuple(dims), ins[0].dtype),)
-
-    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
-        """Return nothing: a view computes nothing."""
-        return {}
 
     def vjp(self, emit: Emit, node: NodeLike, g: str, wanted: frozenset[int]) -> dict[int, str]:
         """Read the cotangent of the keys as that of the new tokens."""
