@@ -46,7 +46,7 @@ REFUTED as written: the two sides differ
 
 what is true instead
 as written if: the gradient of the input is formed (--input-grad)
-leading order: as L -> oo; as B, D, L -> oo
+leading order: as L -> oo; as B, D, L -> oo together, in fixed proportion
   leading term 6*B*D^2*L, remainder -2*B*D^2
   relative error (claim - exact)/exact = 1/(3*L - 1)
   at most 10 % from L = 4 on
@@ -86,6 +86,8 @@ def test_six_b_d_squared_l_is_a_leading_term(run):
         (("a^2*b <= c", "--assume", "c = a^2*b"), 0),
         (("n <= 8", "--at", "n=8"), 0),
         (("n*log(n) = O(n^2)",), 3),
+        (("2^n >= n",), 3),
+        (("1 - ceil(2/k) < min(2 - m, 0)",), 1),
         (("a*n <= b iff n <= b/a",), 0),
         (("a*n <= b iff n < b/a",), 1),
         (("2*n*k/(n + k) <= 5 iff n <= 5*k/(2*k - 5)", "--assume", "k >= 3"), 0),

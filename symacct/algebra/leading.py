@@ -73,6 +73,8 @@ def _lead_of_table(table: Terms, growing: frozenset[str]) -> Leading:
             degree += below * exponent
             term = times(term, power(lead, exponent))
         add_into(by_degree.setdefault(degree, {}), term)
+    if not by_degree:
+        raise RuleError("0 has no leading term", expected="a sum that is not 0", got="0")
     best = max(by_degree)
     if not by_degree[best]:
         what = "the leading terms cancel"

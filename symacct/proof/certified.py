@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from symacct import kernel
 from symacct.algebra.terms import read
+from symacct.errors import LimitError, RuleError
 from symacct.proof.certificate import (
     certify_asymptotic,
     certify_identity,
@@ -52,6 +53,8 @@ def certify(verdict: Verdict, account: Account | None = None) -> Certified:
         made = _built(verdict, left, right)
     except kernel.Refused as refused:
         return Certified(None, f"the kernel refuses it: {refused}")
+    except RuleError as error:
+        return Certified(None, error.what)
     if made is None:
         return Certified(None, "no witness was found that the kernel can check")
     whole = None if account is None else _with_rows(made, verdict, account)
@@ -95,7 +98,9 @@ def is_provable(left: Expr, relation: str, right: Expr, box: Box) -> bool:
         if relation == "=":
             return certify_identity(left, right, bounds, hypotheses) is not None
         return certify_inequality(left, relation, right, bounds, hypotheses) is not None
-    except kernel.Refused:
+    except LimitError:
+        raise
+    except (kernel.Refused, RuleError):
         return False
 
 
@@ -122,5 +127,5 @@ def _with_rows(made: Certificate, verdict: Verdict, account: Account) -> Certifi
     rows = [row for row in account.work if row.phase in phases]
     try:
         return with_ledger(made, rows, account.step, account.convention, quantity=name, matmul=matmul)
-    except kernel.Refused:
+    except (kernel.Refused, RuleError):
         return None

@@ -121,20 +121,31 @@ def _asymptotic(left: Expr, relation: str, right: Expr, growing: tuple[str, ...]
 def _equivalent(left: Expr, _relation: str, right: Expr, growing: tuple[str, ...]) -> Decision:
     limit = ratio_limit(left, right, growing)
     if limit is not None and is_zero(limit - 1):
-        return Decision("proved", f"the ratio tends to 1 as {', '.join(growing)} grows", limit=limit)
-    return Decision("refuted", f"the ratio does not tend to 1 as {', '.join(growing)} grows", limit=limit)
+        return Decision("proved", f"the ratio tends to 1 as {together(growing)}", limit=limit)
+    return Decision("refuted", f"the ratio does not tend to 1 as {together(growing)}", limit=limit)
 
 
 def _bounded(left: Expr, relation: str, right: Expr, growing: tuple[str, ...]) -> Decision:
     named = ", ".join(growing)
+    grown = together(growing)
     gap = degree_in(left, growing) - degree_in(right, growing)
     if gap < 0 and relation == "O":
-        return Decision("proved", f"it grows more slowly as {named} grows")
+        return Decision("proved", f"the ratio tends to 0 as {grown}")
     if gap > 0:
         return Decision("refuted", f"the ratio grows like a power of {named}")
     if gap < 0:
-        return Decision("refuted", f"the ratio tends to 0 as {named} grows")
-    return Decision("proved", f"both grow alike as {named} grows")
+        return Decision("refuted", f"the ratio tends to 0 as {grown}")
+    return Decision("proved", f"both grow alike as {grown}")
+
+
+def together(growing: tuple[str, ...]) -> str:
+    """Return what grows, in words: several sizes grow in fixed proportion.
+
+    >>> together(("L",)), together(("B", "L"))
+    ('L -> oo', 'B, L -> oo together, in fixed proportion')
+    """
+    named = f"{', '.join(growing)} -> oo"
+    return f"{named} together, in fixed proportion" if len(growing) > 1 else named
 
 
 def ratio_limit(left: Expr, right: Expr, growing: tuple[str, ...]) -> Expr | None:

@@ -15,7 +15,7 @@ from symacct.errors import LimitError, SizeError, unknown
 from symacct.nodes import Graph
 from symacct.proof.assume import Assumptions, bind, read_assumptions
 from symacct.proof.certified import is_provable
-from symacct.proof.decide import Box, Decision, decide
+from symacct.proof.decide import Box, Decision, decide, together
 from symacct.proof.growth import ways_of
 from symacct.proof.instead import Instead, instead
 from symacct.proof.sources import Part, exact_and_claimed, parts, variations
@@ -82,7 +82,7 @@ class Verdict:
         """What is proved in a weaker sense: leading order, an upper or a lower bound."""
         if self.instead is None:
             return ()
-        ways = [f"leading order as {', '.join(w.growing)} -> oo" for w in self.instead.leading]
+        ways = [f"leading order as {together(w.growing)}" for w in self.instead.leading]
         return (*ways, *([f"{self.instead.bound} bound"] if self.instead.bound else []))
 
 

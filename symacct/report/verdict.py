@@ -10,6 +10,7 @@ from symacct.algebra.evaluate import names_of
 from symacct.algebra.normal import is_zero, normal
 from symacct.claims.check import walk
 from symacct.printers import text
+from symacct.proof.decide import together
 from symacct.report.conditions import listed
 from symacct.report.facts import Fact, style_of
 from symacct.report.origins import origins
@@ -84,7 +85,7 @@ def _sides(verdict: Verdict, style: Style) -> Iterator[Fact]:
             elif derived and any(part.form == "quantity" for part in _within(tree, verdict)):
                 yield Fact("claimed", style.with_unit(expr, unit))
     if verdict.growing:
-        yield Fact("grows", ", ".join(verdict.growing))
+        yield Fact("grows", together(verdict.growing))
 
 
 def _trees(verdict: Verdict) -> tuple[Tree, Tree]:
@@ -107,8 +108,8 @@ def _instead(verdict: Verdict, style: Style) -> Iterator[Fact]:
         yield from _leading(verdict, found, style)
         limit = verdict.decision.limit
         if verdict.outcome == "refuted" and limit is not None and verdict.growing:
-            grows = ", ".join(verdict.growing)
-            yield Fact("limit", f"left / right tends to {style.show(limit)} as {grows} -> oo")
+            grows = together(verdict.growing)
+            yield Fact("limit", f"left / right tends to {style.show(limit)} as {grows}")
         if not is_zero(found.difference):
             yield from _bound(verdict, found)
             yield _difference(verdict, found, style)
@@ -152,7 +153,7 @@ def _leading(verdict: Verdict, found: Instead, style: Style) -> Iterator[Fact]:
         starts = [start for way in ways for start in _starts(way, style)]
         if not starts and (regime := _regime(ways[0], found, style)):
             starts = [f"small where {regime}"]
-        said = "; ".join(f"as {', '.join(way.growing)} -> oo" for way in ways)
+        said = "; ".join(f"as {together(way.growing)}" for way in ways)
         yield Fact("leading order", said, (*below, *starts))
 
 
