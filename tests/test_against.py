@@ -41,6 +41,18 @@ def misfit(sizes):
 def failing(sizes):
     raise ValueError("no such size")
 
+class Shifted(Net):
+    def __init__(self, d, f):
+        super().__init__(d, f, False)
+
+    def forward(self, x):
+        table = torch.linspace(0, 1, x.shape[-1])
+        picked = torch.arange(x.shape[0]).repeat(2)
+        return super().forward(x)["out"].index_select(0, picked) * table
+
+def shifted(sizes):
+    return Shifted(sizes["D"], sizes["F"]), (torch.randn(sizes["B"], sizes["D"]),)
+
 def alone(sizes):
     return Net(2, 3, False)
 """
@@ -77,6 +89,17 @@ def test_a_bias_that_the_graph_has_not_is_a_difference(module: str) -> None:
     assert result.differences[:2] == (
         "params, derived: down/weight 6, up/weight 6", "params, counted: 17",
     )  # fmt: skip
+
+
+def test_saved_tensors_that_the_graph_has_none_of_are_listed_by_shape(module: str) -> None:
+    """Constants that a module makes for itself are kept for backward, and no tensor of the graph."""
+    result = check_against(two_layers(), f"{module}:shifted", {"B": 5, "D": 2, "F": 3})
+    assert not result.passed
+    (line,) = [one for one in result.differences if one.startswith("counted, and of a size")]
+    assert "[2] float32 of the module itself 1" in line
+    assert "[10] int64 of the module itself 1" in line
+    assert "[5, 3]" not in line
+    assert any("rotary tables, position ids" in one for one in result.differences)
 
 
 def test_a_module_in_the_current_directory_is_found(module: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -356,7 +356,8 @@ def test_a_file_imports_its_neighbours_and_leaves_no_trace_in_the_path(tmp_path)
         (ONE.replace('"B D"', '"B E"'), "unknown size 'E'", 4, "E"),
         (ONE.replace("b.relu(", "b.rleu("), "unknown builder method 'rleu'", 4, "rleu"),
         (ONE.replace('b.relu(b.input("x", "B D"))', "None"),
-         "graph one returns None, which is no tensor of its outermost level", 1, None),
+         "graph one returns None, which is no tensor of its outermost level", 3, None),
+        (ONE.replace("})", '}, tokens="Q")'), "unknown name 'Q'", 3, "Q"),
     ],
 )  # fmt: skip
 def test_whatever_a_file_does_the_error_names_file_and_line(tmp_path, text, what, line, got):
@@ -374,3 +375,12 @@ def test_a_plain_function_is_no_graph(tmp_path):
     assert error.what == "mine.py has no graphs"
     assert error.fix == 'decorate a function with @graph({"B": "rows"})'
     assert failure(tmp_path / "absent.py").what == f"there is no file {tmp_path / 'absent.py'}"
+
+
+def test_a_formula_that_cannot_be_read_stands_below_its_place(tmp_path):
+    """The mark is below the letter that it is about."""
+    error = failure(write(tmp_path, ONE.replace("})", '}, tokens="B + Q")')))
+    place, formula, mark = error.where.splitlines()
+    assert place.endswith("mine.py:3")
+    assert formula.strip() == "B + Q"
+    assert formula[mark.index("^")] == "Q"

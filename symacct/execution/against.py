@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from symacct.account import Account, derive
@@ -11,9 +12,12 @@ from symacct.algebra.evaluate import check_sizes, evaluate
 from symacct.execution.check import DIFFERS, CheckResult, Row, compared
 from symacct.execution.count import flops
 from symacct.execution.framework import load_torch, plain_einsum
-from symacct.execution.kept import Keeping
+from symacct.execution.interpret import Place
+from symacct.execution.kept import Keeping, KeptStorage
 from symacct.execution.reference import built, failed
 from symacct.execution.sizes import choose_sizes
+from symacct.execution.torch_arrays import DTYPES
+from symacct.execution.values import places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
     from symacct.nodes import Graph
 
 SHOWN = 12
+FOLLOWING_FLOATS = ("float", "stat")
 WHOLE = "the module itself"
 
 
@@ -38,6 +43,7 @@ class Measured:
             buffers are left out.
         dtypes: the same bytes by dtype.
         copies: bytes of copies in another layout, beyond the tensors themselves.
+        kept: the tensors behind ``saved``, one by one.
     """
 
     forward: Mapping[str, int]
@@ -47,6 +53,7 @@ class Measured:
     saved: Mapping[str, int]
     dtypes: Mapping[str, int]
     copies: int
+    kept: tuple[KeptStorage, ...]
 
 
 def check_against(
@@ -118,7 +125,7 @@ def measure(module: Any, inputs: tuple[Any, ...], where: str) -> Measured:
     trainable = sum(p.numel() for p in parameters.values() if p.requires_grad)
     total = sum(p.numel() for p in parameters.values())
     copies = sum(one.copied for one in kept)
-    return Measured(flops(forward), flops(backward), total, trainable, saved, dtypes, copies)
+    return Measured(flops(forward), flops(backward), total, trainable, saved, dtypes, copies, kept)
 
 
 def _outputs(torch: Any, module: Any, inputs: tuple[Any, ...], keeping: Keeping) -> list[Any]:
@@ -197,4 +204,31 @@ def _differences(account: Account, measured: Measured, rows: list[Row]) -> tuple
             theirs = _listed(counted.get(row.what, {}), SHOWN)
             found.append(f"{row.what}, derived: {mine or 'nothing'}")
             found.append(f"{row.what}, counted: {theirs or row.counted}")
+            if row.what == "memory.activations":
+                found += _strangers(account, measured)
     return tuple(found)
+
+
+def _strangers(account: Account, measured: Measured) -> list[str]:
+    """Return the counted tensors that have a size and dtype which nothing saved in the graph has."""
+    place = Place({})
+    own = {
+        (prod(here.shape(saved.tensor)), _torch_dtype(saved.tensor.dtype))
+        for saved in account.saved
+        for here in places(account.graph, saved.tensor, place)
+    }
+    kinds = Counter(
+        f"[{', '.join(map(str, one.shape))}] {one.dtype} of {one.name or WHOLE}"
+        for one in measured.kept
+        if (prod(one.shape), one.dtype) not in own
+    )
+    if not kinds:
+        return []
+    return [
+        f"counted, and of a size and dtype that nothing saved in the graph has: {_listed(kinds, SHOWN)}",
+        "constants that a module keeps are the usual cause: rotary tables, position ids, masks",
+    ]
+
+
+def _torch_dtype(name: str) -> str:
+    return DTYPES["fp32" if name in FOLLOWING_FLOATS else name]

@@ -24,6 +24,7 @@ class KeptStorage:
         dtype: torch's dtype, without the module's name.
         nbytes: its bytes, or those of the tensor that it is a copy of in another layout.
         copied: bytes of copies in another layout, beyond the tensor itself.
+        shape: of the tensor as it was saved; its storage may be larger.
     """
 
     name: str
@@ -31,6 +32,7 @@ class KeptStorage:
     dtype: str
     nbytes: int
     copied: int
+    shape: tuple[int, ...] = ()
 
 
 class _Holder:
@@ -129,6 +131,7 @@ class Keeping:
             str(root.dtype).removeprefix("torch."),
             nbytes,
             sum(copies.values()) - nbytes,
+            tuple(root.shape),
         )
 
 

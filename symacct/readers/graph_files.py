@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+UNDER = "\n" + " " * 12
+"""What puts a formula, with a mark below one of its letters, under the place that it stands in."""
+
 
 def graph_of(path: Path, name: str | None = None) -> Graph:
     """Run a file and return one of its graphs; ``name`` may be left out where it has only one.
@@ -36,9 +39,18 @@ def graph_of(path: Path, name: str | None = None) -> Graph:
         )
     if name not in found:
         raise unknown("graph", name, found, where=str(path))
-    with placed(path):
-        chosen = found[name]
-        return chosen() if isinstance(chosen, Definition) else chosen
+    chosen = found[name]
+    if isinstance(chosen, Graph):
+        return chosen
+    with placed(path, _first_line(path, chosen)):
+        return chosen()
+
+
+def _first_line(path: Path, definition: Definition) -> int:
+    """Return the line of a definition's ``def``, below its decorators."""
+    start = definition.function.__code__.co_firstlineno
+    lines = read_text(path).splitlines()[start - 1 :]
+    return next((start + at for at, line in enumerate(lines) if line.lstrip().startswith("def ")), start)
 
 
 def _graphs(path: Path, names: dict[str, Any]) -> dict[str, Definition | Graph]:
@@ -67,8 +79,10 @@ def _run(path: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def placed(path: Path) -> Iterator[None]:
+def placed(path: Path, first: int = 1) -> Iterator[None]:
     """Turn whatever a file's code raises into an error that names the file and the line.
+
+    ``first`` is the line of what fails outside of the file's own code.
 
     Raises:
         SymacctError: the code failed.
@@ -76,8 +90,12 @@ def placed(path: Path) -> Iterator[None]:
     try:
         yield
     except SymacctError as error:
-        place = f"{path}:{_line(error, path)}"
-        error.where = place if error.where is None else f"{place}, {error.where}"
+        place = f"{path}:{_line(error, path, first)}"
+        pointed = error.where is not None and "\n" in error.where
+        if error.where is None:
+            error.where = place
+        else:
+            error.where = f"{place}{UNDER if pointed else ', '}{error.where}"
         raise
     except SyntaxError as error:
         here = error.filename == str(path)
@@ -88,15 +106,15 @@ def placed(path: Path) -> Iterator[None]:
     except (Exception, SystemExit) as error:  # somebody else's code may raise anything
         raise ReadError(
             f"{path.name} fails when it is run",
-            where=f"{path}:{_line(error, path)}",
+            where=f"{path}:{_line(error, path, first)}",
             expected="a file that defines graphs",
             got=f"{type(error).__name__}: {error}"[:200],
         ) from error
 
 
-def _line(error: BaseException, path: Path) -> int:
+def _line(error: BaseException, path: Path, first: int) -> int:
     """Return the line of the file where an error passed through last."""
-    line, trace = 1, error.__traceback__
+    line, trace = first, error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == str(path):
             line = trace.tb_lineno
