@@ -13,6 +13,7 @@ from symacct.readers.configs import read_config
 from symacct.readers.decoder import decoder_graph
 from symacct.readers.families import FAMILIES
 from symacct.readers.files import list_models
+from symacct.readers.strict_json import parse
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -181,6 +182,13 @@ def test_defaults_are_those_of_the_public_configuration_class(row):
     for name in row.dropouts:
         if name is not None and name in public_defaults:
             assert public_defaults[name] == float(row.default_dropout), name
+
+
+@pytest.mark.parametrize("row", FAMILIES.values(), ids=FAMILIES)
+def test_a_public_configuration_as_it_is_saved_has_no_key_that_goes_unread(row):
+    """All that a public class writes by default is read, or says nothing of the work."""
+    saved = transformers.CONFIG_MAPPING[row.model_type]().to_json_string(use_diff=False)
+    assert read_config(parse(saved, "here"), "default", "here").notes == ()
 
 
 PUBLISHED = {

@@ -15,6 +15,7 @@ from symacct.data import shipped
 from symacct.errors import ReadError, SymacctError, UnknownNameError
 from symacct.readers.configs import read_config
 from symacct.readers.decoder import decoder_graph
+from symacct.readers.files import list_models
 from symacct.readers.strict_json import DEEPEST, LARGEST_FILE, parse, read_text
 
 if TYPE_CHECKING:
@@ -384,3 +385,49 @@ def test_a_formula_that_cannot_be_read_stands_below_its_place(tmp_path):
     assert place.endswith("mine.py:3")
     assert formula.strip() == "B + Q"
     assert formula[mark.index("^")] == "Q"
+
+
+# ---- keys that are not read ----
+
+
+@pytest.mark.parametrize(
+    ("config", "unread"),
+    [
+        (LLAMA, ()),
+        ({**LLAMA, "num_experts": 8}, ("num_experts",)),
+        ({**LLAMA, "quantization_config": {"bits": 4}}, ("quantization_config",)),
+        ({**LLAMA, "quantization_config": None, "pruned_heads": {}, "output_router_logits": False}, ()),
+        ({**LLAMA, "torch_dtype": "bfloat16", "bos_token_id": 1, "rope_scaling": {"factor": 8}}, ()),
+        ({**LLAMA, "resid_pdrop": Decimal("0.1"), "use_cache": True, "transformers_version": "5"}, ()),
+        ({**LLAMA, "attention_bias": True, "mlp_bias": True}, ()),
+        ({**MIXTRAL, "attention_bias": True, "attention_bias2": 1}, ("attention_bias", "attention_bias2")),
+        ({**MIXTRAL, "num_local_experts": 4, "output_router_logits": True}, ("output_router_logits",)),
+        ({**QWEN, "layer_types": ["full_attention"] * 3, "sliding_window": 5}, ()),
+        ({**LLAMA, "layer_types": ["full_attention"] * 3}, ("layer_types",)),
+        ({**GPT2, "scale_attn_weights": True, "n_inner": None}, ()),
+        ({**GPT2, "scale_attn_weights": False, "head_dim": 4}, ("scale_attn_weights", "head_dim")),
+        ({"vision_config": {"depth": 2}, "image_token_id": 7, "text_config": LLAMA}, ("vision_config",)),
+    ],
+)
+def test_keys_that_are_not_read_and_may_change_the_cost_are_said(config, unread):
+    """What switches nothing on, and what says nothing of the work, stays silent."""
+    model = read_config(config, "tiny", "config.json")
+    assert model.notes == tuple(f"config key {key} is not read" for key in unread)
+    for symbolic in (False, True):
+        graph = decoder_graph(model, symbolic=symbolic)
+        assert graph.notes == model.notes
+        assert set(model.notes) <= set(derive(graph).warnings)
+
+
+def test_many_keys_that_are_not_read_are_counted():
+    """A file of another kind does not fill the screen."""
+    config = {**LLAMA, **{f"key{i}": 1 for i in range(50)}}
+    notes = read_config(config, "tiny", "config.json").notes
+    assert len(notes) == 21
+    assert notes[-1] == "30 more config keys are not read"
+
+
+@pytest.mark.parametrize("entry", list_models(), ids=lambda entry: entry.name)
+def test_every_key_of_a_shipped_model_is_read_or_says_nothing(entry):
+    """Nothing is left out of what ships."""
+    assert load(entry.name).notes == ()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from symacct.errors import ReadError, unknown
 from symacct.readers.families import ACTIVATIONS, FAMILIES, Family, Key
+from symacct.readers.unread import unread
 from symacct.readers.values import Values, shown
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class Decoder:
         experts: number of experts and how many a token uses, or None.
         dropouts: rates after the softmax, after each half of a layer, after the embedding.
         activation: name in the elementwise table.
+        notes: keys that are not read and may change the cost.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Decoder:
     out_bias: bool
     ffn_bias: bool
     tied: bool
+    notes: tuple[str, ...] = ()
 
 
 def read_config(config: Any, name: str, where: str) -> Decoder:
@@ -100,6 +103,7 @@ def read_config(config: Any, name: str, where: str) -> Decoder:
         out_bias=values.flag(family.out_bias),
         ffn_bias=values.flag(family.ffn_bias),
         tied=values.flag(family.tied),
+        notes=unread({**config, **values.data}, family),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -102,7 +103,7 @@ class _Writer:
                 logits = b.einsum("B S D, V D -> B S V", x, table, label="logits")
             else:
                 logits = b.linear(x, "D -> V", name="logits")
-        graph = b.build(b.cross_entropy(logits, targets, "V"))
+        graph = replace(b.build(b.cross_entropy(logits, targets, "V")), notes=m.notes)
         return graph if symbolic else graph.bind({name: value for name, value, _ in self.sizes})
 
     def embedding(self, ids: Var) -> tuple[Var, Var]:
