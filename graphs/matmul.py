@@ -3,9 +3,9 @@
 from symacct import graph
 
 
-@graph({"M": "rows of the first matrix", "N": "the axis that is summed", "P": "columns of the second matrix"})
+@graph({"B": "rows of the first matrix", "D": "the axis that is summed", "K": "columns of the second matrix"})
 def matmul(b):
     """Product of two input matrices."""
-    x = b.input("x", "M N")
-    y = b.input("y", "N P")
-    return b.einsum("M N, N P -> M P", x, y, label="product")
+    x = b.input("x", "B D")
+    y = b.input("y", "D K")
+    return b.einsum("B D, D K -> B K", x, y, label="product")

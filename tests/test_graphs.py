@@ -53,7 +53,7 @@ def test_listing_imports_no_sympy_and_runs_nothing():
     [
         ("dot", "flops.forward", "2*N"),
         ("matvec", "flops.forward", "2*M*N"),
-        ("matmul", "flops.forward", "2*M*N*P"),
+        ("matmul", "flops.forward", "2*B*D*K"),
         ("matmul", "params", "0"),
         ("linear", "flops.forward", "2*B*D*K"),
         ("linear", "flops.model", "4*B*D*K"),
