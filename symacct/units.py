@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NoReturn
 from sympy import Expr, Rational
 
 from symacct.algebra.normal import normal
+from symacct.algebra.symbols import is_name
 from symacct.errors import UnitError
 
 if TYPE_CHECKING:
@@ -274,6 +275,8 @@ def resolve(name: str) -> tuple[Fraction, Powers]:
         if known in PLACES:
             return Fraction(1), ((known, 1),)
     _refuse_ambiguous(name)
+    if not is_name(name):
+        raise _unknown(name)
     from pint.errors import UndefinedUnitError
 
     registry, exact, _ = _registry()

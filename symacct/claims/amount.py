@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from symacct.algebra.evaluate import evaluate
-from symacct.claims.check import UnlikeError, unit_warnings, walk
+from symacct.claims.check import UnlikeError, unit_warnings
 from symacct.claims.claim import Binding, check_twice
 from symacct.claims.dims import Dims
 from symacct.claims.parts import binding_of
 from symacct.claims.repair import mended
 from symacct.claims.sides import Scope, Typed
 from symacct.errors import SymacctError, UnknownNameError
-from symacct.syntax import Source, Tree, caret, parse, readings
+from symacct.syntax import Source, Tree, caret, parse, readings, walk
 from symacct.units import ONE, Unit, is_unit, read_unit
 
 if TYPE_CHECKING:

@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING, NoReturn
 
 from symacct.claims.dims import Dims
 from symacct.errors import UnitError
-from symacct.syntax import Tree, caret, fold
+from symacct.syntax import caret, fold, walk
 from symacct.units import read_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
+
+    from symacct.syntax import Tree
+
+__all__ = ["PURE", "SHARES", "Checker", "UnlikeError", "unit_warnings", "walk"]
 
 PURE = Dims()
 SHARES = frozenset({"mfu", "hfu"})
@@ -198,13 +202,6 @@ def _no_number(checker: Checker, power: Tree, leaf: Tree) -> NoReturn:
         expected="a number as the exponent",
         got=f"{checker.slice(power.parts[1])} above {checker.dims(base)}",
     )
-
-
-def walk(tree: Tree) -> Iterator[Tree]:
-    """Yield a tree and all its parts."""
-    yield tree
-    for part in tree.parts:
-        yield from walk(part)
 
 
 def unit_warnings(units: list[str]) -> list[str]:

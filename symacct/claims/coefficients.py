@@ -5,9 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from symacct.claims.check import PURE, Checker, walk
+from symacct.claims.check import PURE, Checker
 from symacct.claims.dims import Dims, dotted
 from symacct.errors import SymacctError
+from symacct.syntax import walk
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

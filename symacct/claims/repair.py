@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from symacct.claims.check import UnlikeError, walk
+from symacct.claims.check import UnlikeError
 from symacct.claims.dims import Dims
-from symacct.syntax import caret
+from symacct.syntax import caret, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

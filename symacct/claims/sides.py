@@ -9,13 +9,13 @@ from sympy import Expr, Rational
 
 from symacct.algebra.condition import Condition, merge
 from symacct.algebra.symbols import symbol
-from symacct.claims.check import SHARES, Checker, UnlikeError, unit_warnings, walk
+from symacct.claims.check import SHARES, Checker, UnlikeError, unit_warnings
 from symacct.claims.claim import Binding, Claim, rewritten
 from symacct.claims.coefficients import NoReadingError, absorbed
 from symacct.claims.dims import Dims, dotted
 from symacct.claims.repair import mended
 from symacct.errors import FormulaError, SymacctError, UnitError
-from symacct.syntax import Tree, caret, fold, height
+from symacct.syntax import Tree, caret, check_nesting, fold, walk
 from symacct.units import ONE, Unit, read_unit
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     Lookup = Callable[[str], Quantity]
 
-TALLEST = 12
 CHECK_PEAK = "count a MAC as 2 FLOP on both sides, and take the dense peak of all devices"
 
 
@@ -62,6 +61,7 @@ class Scope:
         self.lookup = lookup
         self.bound: dict[str, Typed] = {}
         self.found: dict[str, Quantity] = {}
+        self.deep: dict[str, int] = {}
 
     def bind(self, binding: Binding) -> Typed:
         """Bind a name.
@@ -71,6 +71,7 @@ class Scope:
         """
         typed = self.typed(binding.tree, binding.text)
         check_share(binding, typed)
+        self.deep[binding.name] = check_nesting(binding.tree, binding.text, self.deep)
         self.bound[binding.name] = typed
         return typed
 
@@ -107,9 +108,7 @@ class Scope:
 
     def expr(self, tree: Tree, text: str) -> Expr:
         """Return the expression of a formula, in base units."""
-        if height(tree) > TALLEST:
-            what = "fractions, powers and functions are nested too deeply"
-            raise FormulaError(what, where=caret(text, tree.start), expected=f"at most {TALLEST} levels")
+        check_nesting(tree, text, self.deep)
         return fold(tree, lambda leaf: self.leaf(leaf, text), text)
 
     def leaf(self, leaf: Tree, text: str) -> Expr:

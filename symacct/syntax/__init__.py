@@ -5,7 +5,7 @@ for products of names; `parser` builds a tree; `formula` folds a tree into an ex
 """
 
 from symacct.syntax.figures import read_amount, read_figure, read_sizes
-from symacct.syntax.formula import fold, height, read_equation, read_formula
+from symacct.syntax.formula import check_nesting, fold, read_equation, read_formula, walk
 from symacct.syntax.parser import Tree, doubtful_words, parse, readings
 from symacct.syntax.source import Source, caret
 from symacct.syntax.words import FUNCTIONS, guess_names
@@ -15,10 +15,10 @@ __all__ = [
     "Source",
     "Tree",
     "caret",
+    "check_nesting",
     "doubtful_words",
     "fold",
     "guess_names",
-    "height",
     "parse",
     "read_amount",
     "read_equation",
@@ -26,4 +26,5 @@ __all__ = [
     "read_formula",
     "read_sizes",
     "readings",
+    "walk",
 ]

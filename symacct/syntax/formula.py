@@ -14,11 +14,13 @@ from symacct.syntax.parser import Tree, parse
 from symacct.syntax.source import caret
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
 LARGEST_EXPONENT = 64
 MOST_BITS = 8192
 TALLEST = 12
+DEEPEST_SUMS = 5
+HEAVIEST = 4000
 MOST_EXPONENT_ATOMS = 8
 FUNCTION_RULES: Mapping[str, Callable[..., Expr]] = {
     "abs": Abs,
@@ -66,9 +68,7 @@ def read_formula(text: str, names: Collection[str]) -> Expr:
     tree = parse(text, names)
     text = normalize("NFC", text)
     try:
-        if height(tree) > TALLEST:
-            what = "fractions, powers and functions are nested too deeply"
-            raise FormulaError(what, where=caret(text, tree.start), expected=f"at most {TALLEST} levels")
+        check_nesting(tree, text)
         return fold(tree, lambda leaf: symbol(leaf.name), text)
     except RecursionError:
         raise FormulaError(
@@ -88,6 +88,52 @@ def height(tree: Tree) -> int:
     if tree.form == "quotient":
         return max(heights[0], 1 + heights[1])
     return max(heights, default=0) + (tree.form in {"power", "call"})
+
+
+def check_nesting(tree: Tree, text: str, known: Mapping[str, int] | None = None) -> int:
+    """Check that a formula is not nested so deeply that algebra on it takes long; return how deep sums are.
+
+    Sums under powers and fractions are what costs: sympy's time grows fourfold with each of them. `known`
+    says how deep those are that names stand for.
+
+    Raises:
+        FormulaError: it is.
+
+    >>> tree = parse("1/(1 + 1/(B + 1)) + B", ["B"])
+    >>> check_nesting(tree, "")
+    2
+    """
+    deep, weight = _weight(tree, known or {})
+    if height(tree) > TALLEST or weight > HEAVIEST:
+        what = "fractions, powers and functions are nested too deeply"
+        expected = f"at most {TALLEST} levels, and {DEEPEST_SUMS} of them with sums inside"
+        raise FormulaError(what, where=caret(text, tree.start), expected=expected)
+    return deep
+
+
+def _weight(tree: Tree, known: Mapping[str, int]) -> tuple[int, int]:
+    """Return how deep sums stand under powers and fractions, and four to that power, all added up."""
+    inside = [_weight(part, known) for part in tree.parts]
+    deep = max((deep for deep, _ in inside), default=known.get(tree.name, 0) if tree.form == "name" else 0)
+    weight = sum(weight for _, weight in inside)
+    if tree.form == "call" or (tree.form in {"power", "quotient"} and _holds_sum(tree, known)):
+        below = inside[-1][0] if tree.form == "quotient" else deep
+        deep = max(deep, below + 1)
+        weight += 4 ** min(below + 1, TALLEST)
+    return deep, weight
+
+
+def _holds_sum(tree: Tree, known: Mapping[str, int]) -> bool:
+    """Say whether there is a sum in the base of a power or below a line."""
+    part = tree.parts[0] if tree.form == "power" else tree.parts[1]
+    return any(one.form == "sum" or (one.form == "name" and one.name in known) for one in walk(part))
+
+
+def walk(tree: Tree) -> Iterator[Tree]:
+    """Yield a tree and all its parts."""
+    yield tree
+    for part in tree.parts:
+        yield from walk(part)
 
 
 def fold(tree: Tree, leaf: Callable[[Tree], Expr], text: str) -> Expr:

@@ -26,7 +26,7 @@ UNSURE = re.compile(r"[^\W\d_]+")
 AMOUNT = re.compile(r"[0-9]\s+\Z")
 JOINS = re.compile(r"\s*/\s*\(?\s*")
 TIMES = re.compile(r"\s*[*·/]\s*")
-POWERED = re.compile(r"(?:[0-9][0-9_]*)?\.?[0-9]+[eE][+-]?[0-9]+(?![^\W\d]|[.0-9])")
+POWERED = re.compile(r"(?:[0-9][0-9_]*(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+(?![^\W\d]|[.0-9]))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +78,12 @@ def word_at(text: str, start: int) -> str:
     >>> word_at("2BD²", 1)
     'BD'
     """
+    if start >= len(text) or category(text[start]) in {"Nd", "Mn", "Mc"}:
+        return ""
     end = start
     while end < len(text) and (text[end] == "_" or category(text[end]) in WORD_CATEGORIES):
         end += 1
-    return text[start:end] if end > start and category(text[start]) not in {"Nd", "Mn", "Mc"} else ""
+    return text[start:end]
 
 
 def dotted_at(text: str, start: int) -> str:
