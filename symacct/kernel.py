@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 FORMAT = "symacct-certificate/1"
 LARGEST_FILE, DEEPEST, MOST_DIGITS, MOST_POWER = 4_000_000, 60, 200, 64
 MOST_DEGREE, MOST_BITS, MOST_WORK, LONGEST_SUM, LONGEST_NAME = 300, 12_000, 300_000, 10_000, 64
+LONGEST_ATOM = 100_000
 
 Monomial = tuple[tuple[str, int], ...]  # sorted pairs (variable, exponent)
 Poly = dict[Monomial, Fraction]  # no zero coefficients
@@ -130,7 +131,8 @@ class Box:
         closed: the closed forms that the certificate offers for sums; each is checked when its sum is read.
         facts: by hypothesis, what it says is at least 0.
         declared: the bounds as they were declared.
-        moving: what grows, and what hypotheses leave open that depends on it.
+        open: what a hypothesis leaves open (a slack, a quotient), with the names it may depend on.
+        moving: what grows, and what a hypothesis may tie to it.
     """
 
     def __init__(self, lower: dict[str, int]) -> None:
@@ -141,6 +143,7 @@ class Box:
         self.roots: dict[str, Poly] = {}
         self.closed: dict[str, Any] = {}
         self.facts: dict[str, Ratio] = {}
+        self.open: dict[str, frozenset[str]] = {}
         self.moving: set[str] = set()
         self.work = 0
 
@@ -174,6 +177,7 @@ class Box:
 
     def plus(self, left: Ratio, right: Ratio, sign: int = 1) -> Ratio:
         """Return left + sign * right."""
+        self.spend(len(left[0]) + len(right[0]))
         if left[1] == right[1]:
             return lowest(put(dict(left[0]), right[0], sign), left[1])
         top = put(self.times(left[0], right[1]), self.times(right[0], left[1]), sign)
@@ -265,6 +269,7 @@ class Box:
 
     def opaque(self, name: str, parts: list[Ratio], bound: int | None) -> Ratio:
         """Return an atom as a variable; its bound is set anew, as that of an index inside may differ."""
+        need(len(name) <= LONGEST_ATOM, "an atom is too large")
         self.inside[name] = self.names_in(*parts)
         self.lower.pop(name, None)
         if bound is not None:
@@ -372,8 +377,18 @@ class Box:
             return fact
         if "bound" in factor:
             low = constant(known(self.declared, factor["bound"], "declared size"))
-            return self.minus(self.named(factor["bound"]), low)
+            gap = self.minus(self.named(factor["bound"]), low)
+            need(not self.caps(gap), f"the bound of {factor['bound']} might leave no large sizes")
+            return gap
         return self.fact(factor["atom"], integer(factor["side"]))
+
+    def caps(self, value: Ratio) -> bool:
+        """Say whether being at least 0 might cap what grows: it stands under a minus, or in an atom."""
+        return any(
+            (c < 0 or g in self.inside) and self.inside.get(g, {g}) & self.moving
+            for monomial, c in value[0].items()
+            for g, _ in monomial
+        )
 
     def fact(self, expr: Any, side: int) -> Ratio:
         """Return what is at least 0 for an atom: x - floor and floor + 1 - x, max - x, and their like."""
@@ -459,7 +474,32 @@ class Claim:
             one = self.hypotheses[name]
             if one["kind"] == "at_least":
                 box.facts[name] = box.minus(box.read(one["left"]), box.read(one["right"]))
+        self.tie(box, uses)
+        for name, fact in box.facts.items():
+            need(not box.caps(fact), f"{name} might leave no large sizes")
         return box
+
+    def tie(self, box: Box, uses: dict[str, Any]) -> None:
+        """Let everything move that a hypothesis may tie to what grows, whether the proof uses it or not.
+
+        Definitions are in force already, and a fact in use may not cap what grows. Of the others, ``L >= D``
+        and ``D divides L`` leave large L to every D; anything else could be D = L.
+        """
+        at_work = {*box.facts, *(name for name, way in uses.items() if way == "substitution")}
+        ties = [(frozenset({name}), names) for name, names in box.open.items()]
+        for name, one in self.hypotheses.items():
+            if name in at_work:
+                continue
+            left, right = (
+                box.names_in(*map(box.named, variables(one[side]) & box.names)) for side in ("left", "right")
+            )
+            large, rest = (one["right"], left) if one["kind"] == "divides" else (one["left"], right)
+            free = one["kind"] != "equal" and is_variable(large) and large[1] in self.growing
+            ties.append((left | right, rest if free else left | right))
+        for _ in ties:  # each pass moves something more, or nothing does
+            for names, with_them in ties:
+                if with_them & box.moving:
+                    box.moving |= names
 
     def used(self, box: Box, uses: dict[str, Any]) -> dict[str, Any]:
         """Raise the bounds that hypotheses give, and return the definitions by what they define."""
@@ -489,8 +529,7 @@ class Claim:
                 positive = self.bounds[name] >= 1 and box.sure(value, strict=True)
                 need(positive, f"{one['name']} is not about positive sizes")
                 box.whole.add(open_)
-            if box.names_in(value) & box.moving:
-                box.moving.add(open_)
+            box.open[open_] = box.names_in(value)
             box.lower[open_] = int(divides)
             rest: Ratio = {((open_, 1),): Fraction(1)}, ONE
             value = box.product(value, rest) if divides else box.plus(value, rest)
@@ -645,13 +684,16 @@ def at(expr: Any, point: dict[str, Fraction], box: Box) -> Fraction:
         return Fraction(integer(expr))
     head, *args = operation(expr)
     if head == "var":
+        need(is_variable(expr), "a variable has one name")
         return Fraction(known(point, args[0], "size of the point"))
     if head == "sum":
         need(len(args) == 4 and is_name(args[0]) and args[0] not in point, "a sum needs a new index")
         lo, hi = (at(end, point, box) for end in args[1:3])
         need(lo.denominator == hi.denominator == 1 and 0 <= hi - lo <= LONGEST_SUM, "no such range")
-        terms = (at(args[3], {**point, args[0]: Fraction(i)}, box) for i in range(int(lo), int(hi)))
-        return sum(terms, Fraction(0))
+        result = Fraction(0)
+        for i in range(int(lo), int(hi)):
+            result = bounded(result + at(args[3], {**point, args[0]: Fraction(i)}, box))
+        return result
     values = [at(arg, point, box) for arg in args]
     if head in {"+", "*"}:
         result = reduce(lambda a, b: a + b if head == "+" else a * b, values)
@@ -758,6 +800,8 @@ def words(claim: Claim, unchecked: list[str]) -> list[str]:
     lines = [("not always: " if claim.refuted else "") + shape + grow]
     sizes = ", ".join(f"{name} >= {low}" for name, low in sorted(claim.bounds.items()))
     lines.append(f"for all integers {sizes}" if sizes else "there are no sizes in it")
+    strange = ((name, name.encode("ascii", "backslashreplace").decode()) for name in sorted(claim.bounds))
+    lines += [f"where {name} is written {code}" for name, code in strange if name != code]
     for name, one in claim.hypotheses.items():
         way = f"used as {claim.uses[name]}" if name in claim.uses else "not used"
         lines.append(f"given {name}: {infix(one['left'])} {SIGNS[one['kind']]} {infix(one['right'])} ({way})")

@@ -427,6 +427,185 @@ def test_exact_at_a_point():
         kernel.at(["sqrt", B], {"B": Fraction(5)}, kernel.Box({"B": 1}))
 
 
+# ---- what grows, and what is tied to it ----
+
+AT_LEAST = {"name": "h1", "kind": "at_least"}
+MOST = {"rule": "constants", "from": {}, "below": SHIFT, "above": SHIFT}
+
+
+def by_fact(times="1", factor=("hypothesis", "h1")):
+    return {"kind": "sum", "terms": [{"times": times, "factors": [dict([factor])]}]}
+
+
+@pytest.mark.parametrize(
+    "hypothesis",
+    [
+        {"name": "h1", "kind": "equal", "left": T, "right": L},
+        {"name": "h1", "kind": "equal", "left": ["*", T, T], "right": ["max", L, "1"]},
+        {**AT_LEAST, "left": T, "right": L},
+        {**AT_LEAST, "left": ["*", "2", T], "right": ["+", T, L]},
+        {"name": "h1", "kind": "divides", "left": L, "right": T},
+    ],
+)
+@pytest.mark.parametrize("way", [{}, {"h1": "fact"}])
+def test_a_size_tied_to_what_grows_is_no_constant(hypothesis, way):
+    """With T = L, T*L is no O(L), whether the proof uses the hypothesis or leaves it aside."""
+    proof = {**MOST, "uses": way, "example": {"T": "1", "L": "1"}, "constant": T}
+    claim = said(["*", T, L], "O", L, "L")
+    refuses(sealed(claim, proof, [hypothesis], "T L"), "depends on what grows|no large sizes")
+    name = {**hypothesis, "left": ["var", "T", "T"]}
+    refuses(sealed(claim, {**proof, "uses": {}}, [name], "T L"), "a variable has one name|depends on")
+
+
+def test_ties_have_no_order():
+    """With N = T and T >= L, N moves too, and so does what a definition of T leaves open."""
+    ties = [
+        {"name": "h2", "kind": "equal", "left": N, "right": T},
+        {**AT_LEAST, "left": T, "right": L},
+    ]
+    proof = {**MOST, "example": dict.fromkeys("NTLD", "1"), "constant": N}
+    claim = said(["*", N, L], "O", L, "L")
+    for hypotheses in (ties, ties[::-1]):
+        refuses(sealed(claim, proof, hypotheses, "N T L D"), "depends on what grows")
+    slack = {"name": "h0", "kind": "at_least", "left": T, "right": D}
+    proof |= {"constant": T, "uses": {"h0": "substitution"}}
+    refuses(sealed(said(["*", T, L], "O", L, "L"), proof, [slack, ties[1]], "N T L D"), "depends on what")
+    slack = {**slack, "right": N}
+    twice = [slack, {**ties[0], "right": L}]
+    refuses(sealed(said(["*", T, L], "O", L, "L"), proof, twice, "N T L D"), "depends on what grows")
+
+
+@pytest.mark.parametrize(
+    "hypothesis",
+    [
+        {**AT_LEAST, "left": L, "right": T},
+        {"name": "h1", "kind": "divides", "left": T, "right": L},
+        {"name": "h1", "kind": "equal", "left": T, "right": N},
+    ],
+)
+def test_what_leaves_large_sizes_ties_nothing(hypothesis):
+    """With L >= T, or T dividing L, or T = N, there are large L to every T."""
+    proof = {**MOST, "example": dict.fromkeys("TLN", "1"), "constant": T}
+    assert kernel.check(sealed(said(["*", T, L], "O", L, "L"), proof, [hypothesis], "T L N"))
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("10", L),
+        (L, ["^", L, "2"]),
+        (["/", "1", L], ["/", "1", "10"]),
+        (["max", ["+", "3", ["*", "-1", L]], "1"], "2"),
+    ],
+)
+def test_a_fact_may_not_cap_what_grows(left, right):
+    """What holds for small L only would prove anything in the limit."""
+    proof = {**MOST, "uses": {"h1": "fact"}, "example": {"L": "1"}, "constant": "10", "below": by_fact()}
+    refuses(
+        sealed(said(L, "O", "1", "L"), proof, [{**AT_LEAST, "left": left, "right": right}], "L"), "no large"
+    )
+
+
+def test_a_bound_may_not_cap_what_grows():
+    """With T = 10 - L, the bound of T holds for small L only."""
+    hypothesis = {"name": "h1", "kind": "equal", "left": T, "right": ["+", "10", ["*", "-1", L]]}
+    proof = {
+        **MOST, "uses": {"h1": "substitution"}, "example": {"T": "1", "L": "9"}, "constant": "9",
+        "below": by_fact(factor=("bound", "T")),
+    }  # fmt: skip
+    refuses(sealed(said(L, "O", "1", "L"), proof, [hypothesis], "T L"), "the bound of T might leave no large")
+
+
+def test_a_fact_of_large_sizes_is_a_fact():
+    """L*D >= B is of use in a limit, and so is the bound of what grows."""
+    hypothesis = {**AT_LEAST, "left": ["*", L, D], "right": B}
+    proof = {**MOST, "uses": {"h1": "fact"}, "example": dict.fromkeys("BDL", "1"), "constant": D}
+    proof["below"] = by_fact()
+    assert kernel.check(sealed(said(B, "O", L, "L"), proof, [hypothesis]))
+    proof = {**MOST, "constant": "1", "below": by_fact(factor=("bound", "L"))}
+    assert kernel.check(sealed(said("1", "O", L, "L"), proof, variables="L"))
+
+
+# ---- what the arithmetic means ----
+
+
+def lower(expr):
+    return ["+", expr, "-1"]
+
+
+TELESCOPE = ["sum", "i", "1", L, ["/", "1", ["*", ["var", "i"], ["+", ["var", "i"], "1"]]]]
+TRUE = [
+    (["floor", ["/", "5", "2"]], "2"),
+    (["ceil", ["/", "-5", "2"]], "-2"),
+    (["/", B, "-2"], ["*", ["/", "-1", "2"], B]),
+    (["/", B, ["*", "-1", D]], ["*", "-1", ["/", B, D]]),
+    (["^", B, "0"], "1"),
+    (["sqrt", ["^", B, "2"]], B),
+    (["sqrt", ["^", B, "4"]], ["^", B, "2"]),
+    (["sqrt", ["*", "8", ["^", B, "3"]]], ["*", B, ["sqrt", "8"], ["sqrt", B]]),
+    (["sqrt", ["/", "4", "9"]], ["/", "2", "3"]),
+    (["sqrt", "0"], "0"),
+    (["^", ["sqrt", ["+", B, D]], "5"], ["*", ["^", ["+", B, D], "2"], ["sqrt", ["+", B, D]]]),
+    (TELESCOPE, ["+", "1", ["*", "-1", ["/", "1", L]]]),
+    (["sum", "i", "0", L, ["/", D, B]], ["/", ["*", D, L], B]),
+    (["sum", "i", "-2", L, B], ["*", B, ["+", L, "2"]]),
+]
+
+
+@pytest.mark.parametrize(("left", "right"), TRUE, ids=[kernel.infix(left) for left, _ in TRUE])
+def test_true_identities(left, right):
+    """What an expression stands for, exactly; one more, twice and nothing are refused."""
+    closed = [{"sum": TELESCOPE, "form": ["/", "-1", ["var", "i"]]}]
+    proof = {"rule": "identity", "closed": closed}
+    assert kernel.check(sealed(said(left, "=", right), proof))
+    for wrong in (["+", right, "1"], ["*", "-1", right], ["*", "2", right]):
+        if right != "0" or wrong[0] == "+":
+            refuses(sealed(said(left, "=", wrong), proof), "the two sides differ")
+
+
+@pytest.mark.parametrize(
+    ("expr", "why"),
+    [
+        (["floor", B, D], "other operands"),
+        (["sqrt", B, D], "other operands"),
+        (["/", B, D, L], "other operands"),
+        (["^", B, "2", "3"], "an exponent"),
+        (["^", B, "-1"], "an exponent"),
+        (["mod", B, D], "other operands|no such operation"),
+        (["sqrt", ["+", B, "-2"]], "under a root"),
+        (["sqrt", "-4"], "under a root"),
+        (["/", "1", "0"], "a divisor"),
+        (["sum", "i", "1", L], "a sum has"),
+        (["sum", "i", "0", ["/", L, "2"], B], "does not end at integers"),
+        (["sum", "i", "-1", L, ["/", "1", ["+", ["var", "i"], "1"]]], "a divisor"),
+        (["sum", "i", "0", L, ["/", "1", ["var", "i"]]], "a divisor"),
+    ],
+)
+def test_no_expression(expr, why):
+    """What has no value for some size, or no meaning, is refused."""
+    refuses(sealed(said(expr, "=", expr), {"rule": "identity"}), why)
+
+
+def test_the_shift_has_all_its_terms():
+    """(y + 1)^n needs every binomial: B^2 >= 2*B - 1 holds, and nothing larger."""
+    for left, right, top in ((["^", B, "2"], ["*", "2", B], "1"), (["^", B, "3"], ["*", "3", B], "2")):
+        claim = said(["+", left, top], ">=", right)
+        assert kernel.check(sealed(claim, {"rule": "nonnegative", "witness": SHIFT}))
+        claim = said(lower(["+", left, top]), ">=", right)
+        refuses(sealed(claim, {"rule": "nonnegative", "witness": SHIFT}), "wrong sign")
+
+
+# ---- words ----
+
+
+def test_a_name_that_reads_like_another_is_spelt_out():
+    """Two sizes that look the same do not make a false theorem in words."""
+    strange = "B\ufe0f"
+    point = {"rule": "point", "point": {"B": "1", strange: "2"}}
+    lines = kernel.check(sealed(refuted(B, "=", ["var", strange]), point, variables=f"B {strange}"))
+    assert lines[2] == f"where {strange} is written B\\ufe0f"
+
+
 # ---- bounds, and standing alone ----
 
 
@@ -460,6 +639,7 @@ BOMBS = {
     "number": ["^", ["^", ["^", "99", "64"], "64"], "64"],
     "terms": ["^", ["+", B, D, L, "1", ["*", B, D], ["*", B, L], ["*", D, L]], "40"],
     "sums": ["sum", "i", "0", "9999", ["sum", "j", "0", "9999", "1"]],
+    "parts": ["sum", "i", "1", "2001", ["/", "1", ["+", ["*", ["var", "i"], ["^", "97", "64"]], "1"]]],
 }
 
 
@@ -468,8 +648,28 @@ def test_bombs(name):
     """Small files that ask for much work are refused, in a proof and at a point."""
     bomb = BOMBS[name]
     refuses(sealed(refuted(bomb, "=", B), {"rule": "point", "point": {"B": "1", "D": "1", "L": "1"}}), ".")
-    if name != "sums":
+    if name not in {"sums", "parts"}:
         refuses(sealed(said(bomb, "=", bomb), {"rule": "identity"}), "large|work|integer|range")
+
+
+def test_atoms_that_double_are_refused():
+    """T1 = max(T0, 2*T0) and so on: each name holds the last one twice."""
+    sizes = [f"T{n}" for n in range(30)]
+    hypotheses, uses = [], {}
+    for n, (one, last) in enumerate(zip(sizes[1:], sizes, strict=False)):
+        right = ["max", ["var", last], ["*", "2", ["var", last]]]
+        hypotheses.append({"name": f"h{n}", "kind": "equal", "left": ["var", one], "right": right})
+        uses[f"h{n}"] = "substitution"
+    example = {one: str(2**n) for n, one in enumerate(sizes)}
+    proof, last = {"rule": "identity", "uses": uses, "example": example}, ["var", sizes[-1]]
+    refuses(sealed(said(last, "=", last), proof, hypotheses, " ".join(sizes)), "an atom is too large")
+
+
+def test_many_terms_are_work():
+    """A sum of very many sizes is refused before it takes long."""
+    sizes = [f"x{n}" for n in range(800)]
+    whole = ["+", *(["var", one] for one in sizes)]
+    refuses(sealed(said(whole, "=", whole), {"rule": "identity"}, variables=" ".join(sizes)), "too much work")
 
 
 def test_it_imports_the_standard_library_alone():
