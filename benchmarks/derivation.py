@@ -1,4 +1,4 @@
-"""How long a derivation takes, beside torch's counter on the same model. Run: python benchmarks/derivation.py.
+"""How long a derivation takes, beside torch's counter on the same model: python benchmarks/derivation.py.
 
 Times are the median of several runs in one process, after import; ratios are measured side by side.
 """

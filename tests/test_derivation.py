@@ -282,7 +282,7 @@ def test_unknown_names_are_refused_with_the_nearest():
         with pytest.raises(UnknownNameError, match=wrong) as caught:
             call()
         assert "did you mean" in str(caught.value)
-    with pytest.raises(UnknownNameError, match="this account has no flops.backward"):
+    with pytest.raises(UnknownNameError, match=r"this account has no flops\.backward"):
         derive(graph, workload="forward")["flops.backward"]
 
 

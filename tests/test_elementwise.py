@@ -98,27 +98,35 @@ REFUSALS = [
     (
         lambda: Elementwise("add").infer(X, Tensor("one", ("D",), (as_expr(1),))),
         SizeError,
-        "axis D of add has two sizes\n  expected  D = D (from x[B, D])\n  got       D = 1 (from one[D=1])\n"
-        "  fix       sizes bound so far: B=B, D=D; name the axes apart, or make the sizes equal",
+        (
+            "axis D of add has two sizes\n  expected  D = D (from x[B, D])\n  got       D = 1 (from one[D=1])\n"
+            "  fix       sizes bound so far: B=B, D=D; name the axes apart, or make the sizes equal"
+        ),
     ),
     (
         lambda: Elementwise("gelu").infer(IDS),
         GraphError,
-        "gelu does not take ids[B]\n  expected  a value\n  got       index\n"
-        "  fix       cast it, or look it up in a table",
+        (
+            "gelu does not take ids[B]\n  expected  a value\n  got       index\n"
+            "  fix       cast it, or look it up in a table"
+        ),
     ),
     (
         lambda: Elementwise("where").infer(X, X, X),
         GraphError,
-        "where does not take x[B, D]\n  expected  a mask\n  got       float\n"
-        "  fix       make a mask with greater",
+        (
+            "where does not take x[B, D]\n  expected  a mask\n  got       float\n"
+            "  fix       make a mask with greater"
+        ),
     ),
     (
         lambda: Elementwise("add").infer(X, Tensor("y", ("B",), (B,), "fp32")),
         GraphError,
-        "the operands of add do not have one dtype\n  expected  float\n"
-        "  got       x[B, D] float, y[B] fp32\n"
-        "  fix       cast one of them",
+        (
+            "the operands of add do not have one dtype\n  expected  float\n"
+            "  got       x[B, D] float, y[B] fp32\n"
+            "  fix       cast one of them"
+        ),
     ),
     (
         lambda: Elementwise("add").infer(X),
@@ -143,27 +151,35 @@ REFUSALS = [
     (
         lambda: Expand(("B", "D"), (B, F)).infer(X),
         SizeError,
-        "axis D cannot be expanded\n  expected  D = D among the axes of the result\n"
-        "  got       B = B, D = F\n"
-        "  fix       keep the tensor's own axes and sizes; size 1 is not stretched",
+        (
+            "axis D cannot be expanded\n  expected  D = D among the axes of the result\n"
+            "  got       B = B, D = F\n"
+            "  fix       keep the tensor's own axes and sizes; size 1 is not stretched"
+        ),
     ),
     (
         lambda: Concatenate("B").infer(X, Tensor("w", ("B", "F"), (B, F))),
         GraphError,
-        "concatenate joins tensors that differ\n  expected  the axes and dtype of x[B, D] float\n"
-        "  got       w[B, F] float",
+        (
+            "concatenate joins tensors that differ\n  expected  the axes and dtype of x[B, D] float\n"
+            "  got       w[B, F] float"
+        ),
     ),
     (
         lambda: Slice("D", as_expr(2), D + 1).infer(X),
         SizeError,
-        "slice 2:D + 1 is not inside axis D\n  expected  at least one of the positions 0 to D\n"
-        "  got       2:D + 1 of x[B, D]",
+        (
+            "slice 2:D + 1 is not inside axis D\n  expected  at least one of the positions 0 to D\n"
+            "  got       2:D + 1 of x[B, D]"
+        ),
     ),
     (
         lambda: Dropout(as_expr(1)),
         SizeError,
-        "a dropout rate of 1 leaves no element\n  expected  a number of at least 0 and less than 1\n"
-        "  got       1",
+        (
+            "a dropout rate of 1 leaves no element\n  expected  a number of at least 0 and less than 1\n"
+            "  got       1"
+        ),
     ),
 ]
 
