@@ -253,3 +253,17 @@ def test_a_seed_is_bounded() -> None:
         with pytest.raises(UsageError, match="the seed is out of range"):
             check(one_layer(), seed=seed)
     assert check(one_layer(), seed=2**63 - 2).passed
+
+
+@pytest.mark.parametrize(
+    ("dtype", "verdict"), [("float", "not vouched"), ("fp32", "not vouched"), ("bf16", "equal")]
+)
+def test_a_cast_that_changes_nothing_in_fp32_is_not_vouched_for(dtype: str, verdict: str) -> None:
+    """Torch returns the tensor itself, so that what is saved twice here is one storage there."""
+    b = Builder("cast", "B D")
+    x = b.tanh(b.linear(b.input("x", "B D"), "D -> E", E="D"))
+    graph = b.build(b.mul(x, b.cast(b.square(b.cast(x, dtype)), "float")))
+    result = check(graph)
+    assert {row.what: row.verdict for row in result.rows}["memory.activations"] == verdict
+    assert result.passed
+    assert any("saved bytes around cast" in line for line in result.unvouched) == (verdict != "equal")

@@ -8,6 +8,7 @@ from symacct.algebra.evaluate import evaluate, names_of
 from symacct.execution.states import OPTIMIZERS
 from symacct.nodes import Node, walk
 from symacct.ops.attention import FusedAttention
+from symacct.ops.cast import Cast
 from symacct.ops.einsum import Einsum
 from symacct.ops.grouped import GroupedMatmul
 from symacct.ops.optimizer import RULES
@@ -27,6 +28,9 @@ EAGER = {
 }
 """Ops whose saved bytes in eager torch are another implementation's, with the reason."""
 
+NO_CAST = "torch returns the tensor itself where it has the dtype already, and keeps it once"
+IN_FP32 = {"float": "fp32", "stat": "fp32"}
+
 ALWAYS = (
     "FLOPs outside of contractions (.all): torch counts contractions alone",
     "bytes moved and intensity: torch has no counter of them",
@@ -40,9 +44,17 @@ def unmodelled(graph: Graph) -> dict[str, str]:
     found: dict[str, str] = {}
     for node, _ in walk(graph.nodes):
         if isinstance(node, Node):
-            why = EAGER.get(type(node.op))
+            why = NO_CAST if _casts_nothing(graph, node) else EAGER.get(type(node.op))
             found |= {node.label: why} if why else {}
     return found
+
+
+def _casts_nothing(graph: Graph, node: Node) -> bool:
+    """Return whether a cast goes to the dtype that its tensor has in a run in fp32."""
+    if not isinstance(node.op, Cast):
+        return False
+    before, after = (graph.tensors[name].dtype for name in (node.ins[0], node.outs[0]))
+    return IN_FP32.get(before, before) == IN_FP32.get(after, after)
 
 
 def products_of_one(account: Account, phase: str, sizes: Mapping[str, int]) -> int:
