@@ -99,7 +99,8 @@ REFUSALS = [
         lambda: Elementwise("add").infer(X, Tensor("one", ("D",), (as_expr(1),))),
         SizeError,
         (
-            "axis D of add has two sizes\n  expected  D = D (from x[B, D])\n  got       D = 1 (from one[D=1])\n"
+            "axis D of add has two sizes\n  expected  D = D (from x[B, D])"
+            "\n  got       D = 1 (from one[D=1])\n"
             "  fix       sizes bound so far: B=B, D=D; name the axes apart, or make the sizes equal"
         ),
     ),
