@@ -16,10 +16,12 @@ from symacct.nodes import Graph
 from symacct.proof.assume import Assumptions, bind, read_assumptions
 from symacct.proof.certified import is_provable
 from symacct.proof.decide import Box, Decision, decide, together
+from symacct.proof.extremum import Extremum, judge_extremum, read_extremum
 from symacct.proof.growth import ways_of
 from symacct.proof.instead import Instead, instead
 from symacct.proof.sources import Part, exact_and_claimed, parts, variations
 from symacct.proof.threshold import Threshold, is_threshold, judge_threshold, read_threshold
+from symacct.syntax import read_formula
 from symacct.terms import QUANTITIES
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ class Verdict:
         holds_if: choices under which both sides would be equal.
         parts: what the difference comes from.
         threshold: for ``A <= B iff NAME <= FORMULA``, what is claimed of the name, and what is true of it.
+        written: the claim as it was written, where it was taken apart to be read.
     """
 
     claim: Claim
@@ -62,10 +65,16 @@ class Verdict:
     holds_if: tuple[str, ...] = ()
     parts: tuple[Part, ...] = ()
     threshold: Threshold | None = None
+    written: str = ""
 
     def __str__(self) -> str:
         """Return the outcome, the claim, and why."""
-        return f"{self.outcome}: {self.claim.text.strip()} ({self.decision.reason})"
+        return f"{self.outcome}: {self.stated} ({self.decision.reason})"
+
+    @property
+    def stated(self) -> str:
+        """The claim as it was written."""
+        return (self.written or self.claim.text).strip()
 
     @property
     def outcome(self) -> str:
@@ -120,19 +129,16 @@ def prove(
         account, sizes = placed(account, sizes or {})
     names = None if account is None else [*account.source.sizes]
     written = read_threshold(text, names) if is_threshold(text) else None
-    claim = read_claim(written.condition if written else text, names, QUANTITIES, lets)
-    assumptions = read_assumptions(assume, claim.names)
-    if account is not None:
-        bind(assumptions, {**account.graph.bound, **(sizes or {})})
-    elif sizes:
-        bind(assumptions, check_sizes(sizes, claim.names))
-    for name in grow:
-        if name not in claim.names:
-            raise unknown("size", name, claim.names, where="what grows")
+    extremum = read_extremum(text)
+    stated = written.condition if written else extremum.equation if extremum else text
+    claim = read_claim(stated, names, QUANTITIES, lets)
+    assumptions = _assumed(assume, claim, account, sizes or {}, grow)
     notes = [*(f"{name} = {size}" for name, size in (sizes or {}).items()), *assumptions.texts]
     notes = [*claim.notes, *(f"assuming {one}" for one in notes)]
     try:
         with within(seconds):
+            if extremum is not None:
+                return replace(_of_extremum(extremum, claim, account, assumptions), notes=tuple(notes))
             verdict = _judged(claim, account, assumptions, grow)
             verdict = replace(verdict, notes=tuple(dict.fromkeys((*verdict.notes, *notes))))
             if written is not None:
@@ -142,6 +148,38 @@ def prove(
     if verdict.outcome == "proved" and claim.relation in ("=", "O", "Theta"):
         return verdict
     return _explained(verdict, account, assumptions, seconds)
+
+
+def _assumed(
+    assume: Iterable[str],
+    claim: Claim,
+    account: Account | None,
+    sizes: Mapping[str, int],
+    grow: tuple[str, ...],
+) -> Assumptions:
+    """Return what may be assumed, sizes that are bound included; check the names of what grows."""
+    assumptions = read_assumptions(assume, claim.names)
+    if account is not None:
+        bind(assumptions, {**account.graph.bound, **sizes})
+    elif sizes:
+        bind(assumptions, check_sizes(sizes, claim.names))
+    for name in grow:
+        if name not in claim.names:
+            raise unknown("size", name, claim.names, where="what grows")
+    return assumptions
+
+
+def _of_extremum(
+    extremum: Extremum, claim: Claim, account: Account | None, assumptions: Assumptions
+) -> Verdict:
+    """Judge a minimum or a limit; what is claimed of an argmin is a size."""
+    sides = resolve(claim, None if account is None else account.__getitem__)
+    inner, claimed = (assumptions.apply(side.expr) for side in (sides.left, sides.right))
+    if extremum.form == "argmin":
+        claimed = assumptions.apply(read_formula(extremum.claimed, claim.names))
+    box = assumptions.box((*sides.left.when, *sides.right.when))
+    decision = judge_extremum(extremum.form, extremum.name, inner, claimed, box)
+    return Verdict(claim, decision, None, inner, claimed, box, written=extremum.text)
 
 
 def placed(account: Account, sizes: Mapping[str, int]) -> tuple[Account, Mapping[str, int]]:

@@ -71,7 +71,7 @@ def _note(note: str) -> Fact:
 
 
 def _stated(verdict: Verdict) -> str:
-    return (verdict.threshold.text if verdict.threshold else verdict.claim.text).strip()
+    return verdict.threshold.text.strip() if verdict.threshold else verdict.stated
 
 
 def _sides(verdict: Verdict, style: Style) -> Iterator[Fact]:
