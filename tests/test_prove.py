@@ -248,3 +248,12 @@ def test_output_does_not_depend_on_the_hash_seed():
         assert (done.returncode, done.stderr) == (1, b"")
         said.add(done.stdout)
     assert len(said) == 1
+
+
+def test_quantities_of_another_graph():
+    """A claim may name another graph, derived under the same choices; an unknown one names the nearest."""
+    relu = derive(load("relu"), workload="forward")
+    assert prove(relu, "5*flops.forward.all = flops.forward.all(gelu)").outcome == "proved"
+    assert prove(relu, "flops.forward.all = flops.forward.all(gelu)").outcome == "refuted"
+    with pytest.raises(SymacctError, match="gellu"):
+        prove(relu, "flops.forward.all = flops.forward.all(gellu)")

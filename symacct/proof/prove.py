@@ -19,6 +19,7 @@ from symacct.proof.decide import Box, Decision, decide, together
 from symacct.proof.extremum import Extremum, judge_extremum, read_extremum
 from symacct.proof.growth import ways_of
 from symacct.proof.instead import Instead, instead
+from symacct.proof.lookup import lookup
 from symacct.proof.sources import Part, exact_and_claimed, parts, variations
 from symacct.proof.threshold import Threshold, is_threshold, judge_threshold, read_threshold
 from symacct.syntax import read_formula
@@ -173,7 +174,7 @@ def _of_extremum(
     extremum: Extremum, claim: Claim, account: Account | None, assumptions: Assumptions
 ) -> Verdict:
     """Judge a minimum or a limit; what is claimed of an argmin is a size."""
-    sides = resolve(claim, None if account is None else account.__getitem__)
+    sides = resolve(claim, lookup(account))
     inner, claimed = (assumptions.apply(side.expr) for side in (sides.left, sides.right))
     if extremum.form == "argmin":
         claimed = assumptions.apply(read_formula(extremum.claimed, claim.names))
@@ -204,7 +205,7 @@ def _too_large(error: LimitError) -> str:
 def _judged(
     claim: Claim, account: Account | None, assumptions: Assumptions, grow: tuple[str, ...]
 ) -> Verdict:
-    sides = resolve(claim, None if account is None else account.__getitem__)
+    sides = resolve(claim, lookup(account))
     left, right = (assumptions.apply(side.expr) for side in (sides.left, sides.right))
     when = (*sides.left.when, *sides.right.when)
     for condition in when:

@@ -15,6 +15,7 @@ from symacct.algebra.terms import read
 from symacct.claims import Claim, resolve
 from symacct.claims.check import walk
 from symacct.errors import SymacctError
+from symacct.proof.lookup import lookup
 from symacct.quantity import Quantity
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def variations(claim: Claim, account: Account, assumptions: Assumptions) -> Iter
         if other.policy == account.policy and other.convention == account.convention:
             continue
         try:
-            sides = resolve(claim, other.__getitem__)
+            sides = resolve(claim, lookup(other))
         except SymacctError:
             continue
         if is_zero(assumptions.apply(sides.left.expr) - assumptions.apply(sides.right.expr)):
