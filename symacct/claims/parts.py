@@ -73,7 +73,7 @@ def binding_of(text: str) -> tuple[str, Span]:
     """Return the name and the formula of ``NAME = FORMULA``.
 
     >>> binding_of("N = 70e9 parameter")
-    ('N', Span(start=4, end=18))
+    ('N', Span(start=3, end=18))
     """
     splitter = _Splitter(text, ())
     return splitter.binding(0, len(splitter.plain))
@@ -103,12 +103,11 @@ class _Splitter:
             depth -= char in CLOSING
 
     def span(self, start: int, end: int) -> Span:
-        """Return the place in the text of a part of the plain form, without spaces around it."""
-        while start < end and self.plain[start].isspace():
-            start += 1
-        while end > start and self.plain[end - 1].isspace():
-            end -= 1
-        return Span(self.source.start(start), max(self.source.start(start), self.source.end(end)))
+        """Return the place in the text of a part of the plain form, with the commands and braces around it."""
+        first = self.source.end(start)
+        return Span(
+            first, max(first, self.source.start(end) if end < len(self.plain) else len(self.source.text))
+        )
 
     def fail(self, what: str, place: int, expected: str, got: str, fix: str | None = None) -> FormulaError:
         return self.source.error(what, self.source.start(place), expected=expected, got=got[:64], fix=fix)

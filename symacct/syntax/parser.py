@@ -95,6 +95,7 @@ def readings(text: str, names: Collection[str], quantities: Collection[str] = ()
         f"{word} read as {parts if '*' in parts else 'one name'}"
         for word, parts in tokenizer.doubtful.items()
     ]
+    found += [f"{written} is {plain}" for written, plain in tokenizer.tens.items()]
     beaten = tokenizer.beaten.items()
     return found + [f"{word} is a name here, not a unit; write {long} for the unit" for word, long in beaten]
 

@@ -65,6 +65,7 @@ class Tokenizer:
         self.in_unit = False
         self.doubtful: dict[str, str] = {}
         self.beaten: dict[str, str] = {}
+        self.tens: dict[str, str] = {}
 
     def error(
         self, what: str, place: int, *, expected: str, got: str, fix: str | None = None
@@ -144,6 +145,8 @@ class Tokenizer:
                 expected = f"an exponent of at most {MOST_DIGITS}"
                 raise self.error("a number is too large", place, expected=expected, got=tail.group()[:20])
             value, end = value * Fraction(10) ** exponent, tail.end()
+            if digits.strip("0") == "1" and digits != "1":
+                self.tens[self.plain[place:end]] = f"1e{exponent + len(digits) - 1}"
         suffix = SUFFIX.match(self.plain, end) if self.names.is_unit else None
         if suffix and self.names.is_a_unit(suffix[2]):
             value, end = value * SUFFIXES[suffix[1]], suffix.end(1)
