@@ -206,7 +206,7 @@ class Box:
             for monomial, c in before.items():
                 power = dict(monomial).get(name, 0)
                 rest = tuple(pair for pair in monomial if pair[0] != name)
-                self.spend(power + 1)
+                self.spend(power + len(monomial) + 1)
                 for k in range(power + 1) if start else [power]:
                     y: Monomial = ((name, k),) if k else ()
                     put(moved, {join(rest, y): c * comb(power, k) * start ** (power - k)})
@@ -733,7 +733,8 @@ def check_ledger(ledger: Any, claim: Claim) -> list[str]:
             what = f"the count of {short(row['primitive'])} for {short(row['kind'])}"
             given[what] = given.get(what, 0) + 1
         worth: Any = ["*", row["price"], row["count"]]
-        for one in reversed(items(row["ranges"])):
+        need(len(items(row["ranges"])) <= DEEPEST, "a row has too many ranges")
+        for one in reversed(row["ranges"]):
             need(len(items(one)) == 3, "a range has an index and two ends")
             worth = ["sum", *one, worth]
         whole = box.read(row["total"])

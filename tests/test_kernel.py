@@ -6,6 +6,7 @@ import ast
 import copy
 import json
 import random
+import re
 import subprocess
 import sys
 from fractions import Fraction
@@ -146,6 +147,14 @@ GOOD = {
         },
         variables="B L",
     ),
+    "root rate": sealed(
+        said(["+", L, ["sqrt", L]], "~", L, "L"),
+        {
+            "rule": "rate", "constant": "1", "over": [["sqrt", L]], "from": {},
+            "below": SHIFT, "above": SHIFT,
+        },
+        variables="L",
+    ),
     "order": sealed(
         said(["+", ["*", "6", B, L], ["*", "-2", B]], "O", L, "L"),
         {"rule": "constants", "constant": ["*", "6", B], "from": {}, "below": SHIFT, "above": SHIFT},
@@ -282,6 +291,15 @@ SPOILED = [
     ("ledger", put("ledger", "rows", [ROW, OTHER, OTHER]), "do not add up"),
     ("ledger", put("ledger", "rows", 0, "kind", "elementwise"), "only a contraction has axes"),
     ("ledger", put("ledger", "rows", 0, "label", 3), "labels"),
+    ("ledger", put("ledger", "rows", 0, "ranges", [["i", "0", "1"]] * 2000), "too many ranges"),
+    ("ledger", put("ledger", "rows", 0, "ranges", [["i", "0", L, "1"]]), "an index and two ends"),
+    ("ledger", put("ledger", "rows", 0, "ranges", [["i", L, "0"]]), "may end before it starts"),
+    ("ledger", put("ledger", "rows", 0, "price", ["/", "1", "0"]), "a divisor"),
+    ("ledger", put("ledger", "rows", 0, "price", "1/0"), "no integer"),
+    ("ledger", put("ledger", "rows", 0, "axes", "left", ["b", "b", "d"]), "twice in one operand"),
+    ("ledger", put("ledger", "rows", 0, "axes", "left", ["b", ["d"]]), "an axis is a word"),
+    ("ledger", put("ledger", "rows", 0, "axes", "sizes", "x", B), "do not agree"),
+    ("ledger", put("ledger", "rows", 0, "primitive", "relu"), "only a contraction has axes"),
 ]
 
 
@@ -407,6 +425,11 @@ def test_quotients_are_whole():
     proof = {"rule": "identity", "uses": {"h1": "substitution"}, "example": {"K": "2", "L": "4"}}
     assert kernel.check(sealed(claim, proof, [hypothesis], "K L"))
     refuses(sealed(claim, {"rule": "identity"}, (), "K L"), "the two sides differ")
+    root = ["sqrt", ["*", K, L]]
+    refuses(sealed(said(["ceil", root], "=", root), proof, [hypothesis], "K L"), "the two sides differ")
+    proof = {**proof, "rule": "nonnegative", "witness": SHIFT}
+    assert kernel.check(sealed(said(L, ">=", K), proof, [hypothesis], "K L"))
+    refuses(sealed(said(L, ">=", ["*", "2", K]), proof, [hypothesis], "K L"), "wrong sign")
 
 
 def test_an_atom_without_names_is_no_number():
@@ -421,8 +444,8 @@ def test_an_atom_without_names_is_no_number():
 def test_exact_at_a_point():
     """Floors, ceilings, extremes, roots and sums have exact values; an inexact root is refused."""
     expr = ["+", ["floor", ["/", B, "2"]], ["ceil", ["/", B, "2"]], ["max", B, "9"], ["min", B, "9"]]
-    expr = [*expr, ["sqrt", ["+", B, "-1"]], ["sum", "i", "0", B, ["var", "i"]]]
-    assert kernel.at(expr, {"B": Fraction(5)}, kernel.Box({"B": 1})) == 2 + 3 + 9 + 5 + 2 + 10
+    expr = [*expr, ["sqrt", ["+", B, "-1"]], ["sum", "i", "0", B, ["var", "i"]], ["^", B, "3"], ["^", B, "0"]]
+    assert kernel.at(expr, {"B": Fraction(5)}, kernel.Box({"B": 1})) == 2 + 3 + 9 + 5 + 2 + 10 + 125 + 1
     with pytest.raises(kernel.Refused, match="a root is no fraction"):
         kernel.at(["sqrt", B], {"B": Fraction(5)}, kernel.Box({"B": 1}))
 
@@ -534,7 +557,9 @@ def lower(expr):
 
 
 TELESCOPE = ["sum", "i", "1", L, ["/", "1", ["*", ["var", "i"], ["+", ["var", "i"], "1"]]]]
+FROM_0 = ["sum", "i", "0", L, ["/", "1", ["*", ["+", ["var", "i"], "1"], ["+", ["var", "i"], "2"]]]]
 TRUE = [
+    (FROM_0, ["+", "1", ["*", "-1", ["/", "1", ["+", L, "1"]]]]),
     (["floor", ["/", "5", "2"]], "2"),
     (["ceil", ["/", "-5", "2"]], "-2"),
     (["/", B, "-2"], ["*", ["/", "-1", "2"], B]),
@@ -555,7 +580,10 @@ TRUE = [
 @pytest.mark.parametrize(("left", "right"), TRUE, ids=[kernel.infix(left) for left, _ in TRUE])
 def test_true_identities(left, right):
     """What an expression stands for, exactly; one more, twice and nothing are refused."""
-    closed = [{"sum": TELESCOPE, "form": ["/", "-1", ["var", "i"]]}]
+    closed = [
+        {"sum": TELESCOPE, "form": ["/", "-1", ["var", "i"]]},
+        {"sum": FROM_0, "form": ["/", "-1", ["+", ["var", "i"], "1"]]},
+    ]
     proof = {"rule": "identity", "closed": closed}
     assert kernel.check(sealed(said(left, "=", right), proof))
     for wrong in (["+", right, "1"], ["*", "-1", right], ["*", "2", right]):
@@ -571,6 +599,9 @@ def test_true_identities(left, right):
         (["/", B, D, L], "other operands"),
         (["^", B, "2", "3"], "an exponent"),
         (["^", B, "-1"], "an exponent"),
+        (["^", B, "65"], "an exponent"),
+        ("\u0664", "no integer"),
+        ("--4", "no integer"),
         (["mod", B, D], "other operands|no such operation"),
         (["sqrt", ["+", B, "-2"]], "under a root"),
         (["sqrt", "-4"], "under a root"),
@@ -595,7 +626,248 @@ def test_the_shift_has_all_its_terms():
         refuses(sealed(claim, {"rule": "nonnegative", "witness": SHIFT}), "wrong sign")
 
 
+def test_cases_do_not_reach_into_a_divisor():
+    """With a max in the divisor too, putting one operand for it above alone would be another fraction."""
+    top = ["max", B, D]
+    witness = {"kind": "cases", "atom": top, "each": [SHIFT, SHIFT]}
+    claim = said(["/", "1", top], "<=", "1")
+    refuses(sealed(claim, {"rule": "nonnegative", "witness": witness}), "do not reach into a divisor")
+    changed = sealed(said(top, "<=", ["+", B, D]), {"rule": "nonnegative", "witness": witness})
+    refuses(resealed(changed, put("proof", "witness", "atom", ["+", B, D])), "those of a min or max")
+    refuses(resealed(changed, put("proof", "witness", "each", 0, "kind", "magic")), "no such witness")
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "atom", "side"),
+    [
+        (["floor", ["/", B, D]], ["/", B, D], ["floor", ["/", B, D]], "0"),
+        (["/", B, D], ["+", ["floor", ["/", B, D]], "1"], ["floor", ["/", B, D]], "1"),
+        (["/", B, D], ["ceil", ["/", B, D]], ["ceil", ["/", B, D]], "0"),
+        (["ceil", ["/", B, D]], ["+", ["/", B, D], "1"], ["ceil", ["/", B, D]], "1"),
+        (["min", B, D], B, ["min", B, D], "0"),
+        (["min", B, D], D, ["min", B, D], "1"),
+        (D, ["max", B, D], ["max", B, D], "1"),
+    ],
+)
+def test_facts_of_atoms(left, right, atom, side):
+    """Each fact holds in its own direction, on its own side."""
+    witness = {"kind": "sum", "terms": [{"factors": [{"atom": atom, "side": side}]}]}
+    good = sealed(said(left, "<=", right), {"rule": "nonnegative", "witness": witness})
+    assert kernel.check(good)
+    refuses(resealed(good, put("statement", "relation", ">=")), "wrong sign")
+    refuses(resealed(good, put("statement", "relation", "<")), "wrong sign")
+    for other in ("-1", "2", str(1 - int(side))):
+        refuses(
+            resealed(good, put("proof", "witness", "terms", 0, "factors", 0, "side", other)),
+            "wrong sign|no such side",
+        )
+    root = put("proof", "witness", "terms", 0, "factors", 0, "atom", ["sqrt", B])
+    refuses(resealed(good, root), "have facts")
+
+
+# ---- hypotheses at their edges ----
+
+
+def test_a_bound_is_as_large_as_it_says():
+    """With B >= 5, B*D >= 5*D, and no more."""
+    proof = {
+        "rule": "nonnegative", "uses": {"h1": "bound"}, "example": {"B": "5", "D": "1"}, "witness": SHIFT,
+    }  # fmt: skip
+    hypothesis = {**AT_LEAST, "left": B, "right": "5"}
+    certificate = sealed(said(["*", B, D], ">=", ["*", "5", D]), proof, [hypothesis], "B D")
+    assert kernel.check(certificate)[2] == "given h1: B >= 5 (used as bound)"
+    refuses(resealed(certificate, put("statement", "right", 1, "6")), "wrong sign")
+    refuses(resealed(certificate, put("proof", "example", "B", "4")), "h1 does not hold")
+    refuses(resealed(certificate, put("hypotheses", 0, "left", ["*", "2", B])), "is not about one size")
+    refuses(resealed(certificate, put("hypotheses", 0, "kind", "equal")), "is no bound")
+    refuses(resealed(certificate, put("proof", "uses", "h1", "fact")), "wrong sign")
+    twice = resealed(certificate, put("hypotheses", [hypothesis, hypothesis]))
+    refuses(twice, "a name of its own")
+    both = [hypothesis, {**hypothesis, "name": "h2", "right": D}]
+    certificate["proof"]["uses"] = {"h1": "bound", "h2": "substitution"}
+    refuses(resealed(certificate, put("hypotheses", both)), "has a further bound")
+    certificate["proof"]["uses"] = {"h1": "substitution", "h2": "substitution"}
+    refuses(resealed(certificate, put("hypotheses", both)), "has two definitions")
+
+
+@pytest.mark.parametrize(("k", "size"), [("2", "3"), ("0", "1"), ("0", "0"), ("4", "2")])
+def test_an_example_must_divide(k, size):
+    """2 does not divide 3, and 0 divides nothing."""
+    hypothesis = {"name": "h1", "kind": "divides", "left": K, "right": L}
+    proof = {"rule": "identity", "example": {"K": k, "L": size}}
+    refuses(sealed(said(K, "=", K), proof, [hypothesis], "K L", K="0", L="0"), "does not hold at the example")
+
+
+def test_quotients_are_of_positive_sizes():
+    """What may be 0 is no multiple with a quotient of at least 1."""
+    hypothesis = {"name": "h1", "kind": "divides", "left": K, "right": L}
+    proof = {"rule": "nonnegative", "uses": {"h1": "substitution"}, "example": {"K": "2", "L": "4"}}
+    certificate = sealed(said(L, ">=", K), {**proof, "witness": SHIFT}, [hypothesis], "K L")
+    assert kernel.check(certificate)
+    for size in "KL":
+        refuses(resealed(certificate, put("variables", size, "0")), "is not about positive sizes")
+
+
+def test_a_slack_is_at_least_0():
+    """With B >= D, B*L >= D*L, and not B*L >= D*L + 1."""
+    proof = {"rule": "nonnegative", "uses": {"h1": "substitution"}, "example": dict.fromkeys("BDL", "1")}
+    hypothesis = {**AT_LEAST, "left": B, "right": D}
+    certificate = sealed(said(["*", B, L], ">=", ["*", D, L]), {**proof, "witness": SHIFT}, [hypothesis])
+    assert kernel.check(certificate)
+    refuses(resealed(certificate, put("statement", "left", ["+", ["*", B, L], "-1"])), "wrong sign")
+    refuses(resealed(certificate, put("statement", "relation", ">")), "wrong sign")
+
+
+def test_only_what_grows_has_a_threshold():
+    """Starting a size that does not grow at 5 would prove B >= 5."""
+    refuses(resealed(GOOD["order"], put("proof", "from", {"B": "5"})), '"B" is not said to grow')
+
+
+def test_a_ratio_that_tends_to_1_is_not_refuted():
+    """A factor must be seen to differ from 1, and for Theta to be 0."""
+    same = ["*", "8", B, L]
+    certificate = resealed(GOOD["elsewhere"], put("statement", refuted(same, "~", same, "L")))
+    refuses(resealed(certificate, put("proof", "factor", "1")), "tend to something else")
+    certificate = resealed(certificate, put("statement", "claim", "relation", "Theta"))
+    refuses(resealed(certificate, put("proof", "factor", "1")), "tend to something else")
+    less = resealed(GOOD["elsewhere"], put("statement", refuted(["*", "2", B, L], "~", same, "L")))
+    assert kernel.check(resealed(less, put("proof", "factor", ["/", "1", "4"])))
+    none = resealed(GOOD["elsewhere"], put("statement", refuted(B, "Theta", ["*", B, L], "L")))
+    none["proof"] |= {"factor": "0", "constant": "1"}
+    assert kernel.check(none)
+    refuses(resealed(none, put("statement", "claim", "relation", "O")), "a rate is about ~ only")
+
+
+def test_a_definition_leaves_large_sizes_in_a_refutation():
+    """T = L + 1 leaves large L; T = L - 5 has none below 6, L/2 not all, and a slack has nothing to say."""
+    proof = {
+        "rule": "growth", "uses": {"h1": "substitution"}, "constant": "1", "over": [L], "from": {},
+        "witness": SHIFT, "example": {"L": "1", "T": "2"},
+    }  # fmt: skip
+    hypothesis = {"name": "h1", "kind": "equal", "left": T, "right": ["+", L, "1"]}
+    certificate = sealed(refuted(["*", T, L], "O", L, "L"), proof, [hypothesis], "T L", T="2")
+    assert kernel.check(certificate)
+    refuses(resealed(certificate, put("variables", "T", "3")), "does not hold|out of bounds")
+    changed = resealed(certificate, put("proof", "example", {"L": "2", "T": "3"}))
+    refuses(resealed(changed, put("variables", "T", "3")), "h1 might leave no large sizes")
+    changed = resealed(changed, put("proof", "example", {"L": "2", "T": "4"}))
+    half = resealed(changed, put("hypotheses", 0, "right", ["+", ["/", L, "2"], "3"]))
+    half["proof"]["constant"] = ["/", "1", "2"]
+    refuses(half, "h1 might leave no large sizes")
+    refuses(resealed(changed, put("hypotheses", 0, "kind", "at_least")), "h1 might leave no large sizes")
+    refuses(resealed(certificate, put("proof", "uses", {})), "no large sizes")
+    refuses(resealed(certificate, put("proof", "over", [L, L])), "growth is that of one size")
+    refuses(resealed(certificate, put("proof", "over", [])), "a rate needs something that grows")
+
+
+def test_a_point_refutes_each_relation_at_its_edge():
+    """At equality < and > are false and <= and >= are true; one apart, the other way round."""
+    for relation, left, false in (
+        ("=", "1", False), ("=", "2", True), ("<", "1", True), (">", "1", True), ("<=", "1", False),
+        (">=", "1", False), ("<=", "2", True), (">=", "0", True), ("<", "0", False), (">", "2", False),
+    ):  # fmt: skip
+        certificate = sealed(refuted(left, relation, B), {"rule": "point", "point": {"B": "1"}}, (), "B")
+        if false:
+            assert kernel.check(certificate)
+        else:
+            refuses(certificate, "the claim is true at this point")
+
+
+@pytest.mark.parametrize(
+    ("expr", "why"),
+    [
+        (["^", B, "2", "3"], "an exponent"),
+        (["^", B, "65"], "an exponent"),
+        (["/", B, D, D], "a division"),
+        (["/", B, "0"], "a division"),
+        (["floor", B, D], "no such operation"),
+        (["mod", B], "no such operation"),
+        (["sum", "B", "0", D, "1"], "a new index"),
+        (["sum", "i", "0", ["/", D, "2"], "1"], "no such range"),
+        (["sum", "i", "0", "10001", "1"], "no such range"),
+        (["sum", "i", "2", "1", "1"], "no such range"),
+        (["sqrt", "-1"], "the root of"),
+        (["var", "X"], "no size of the point"),
+    ],
+)
+def test_no_value_at_a_point(expr, why):
+    """At a point too, what has no value is refused."""
+    with pytest.raises(kernel.Refused, match=why):
+        kernel.at(expr, {"B": Fraction(2), "D": Fraction(5)}, kernel.Box({"B": 1, "D": 1}))
+
+
+def test_each_rule_proves_its_own_relations():
+    """A sign is no equality, and what proves a claim does not refute it."""
+    wrong = {
+        "shift": ["=", "~", "O"], "both": ["<=", "<"], "rate": ["O", "Theta", "="], "order": ["~", "<="],
+        "elsewhere": ["O", "="], "growth": ["=", ">="],
+    }  # fmt: skip
+    for name, relations in wrong.items():
+        for relation in relations:
+            new = copy.deepcopy(GOOD[name])
+            claim = new["statement"].get("claim", new["statement"])
+            claim["relation"] = relation
+            claim.pop("growing", None)
+            claim |= {"growing": ["L"]} if relation in kernel.LIMITS else {}
+            if "from" in new["proof"] and relation not in kernel.LIMITS:
+                new["proof"]["from"] = {}
+            refuses(resealed(new, put("format", kernel.FORMAT)), "proves?|is about|refutes?")
+    for name in ("identity", "shift", "both", "order"):
+        statement = {"relation": "refuted", "claim": GOOD[name]["statement"]}
+        refuses(resealed(GOOD[name], put("statement", statement)), "only")
+    bound = {"name": "h1", "kind": "at_least", "left": B, "right": "2"}
+    growth = resealed(GOOD["growth"], put("hypotheses", [bound]))
+    growth["proof"] |= {"uses": {"h1": "bound"}, "example": {"B": "2", "L": "1"}}
+    assert kernel.check(growth)
+
+
 # ---- words ----
+
+
+def random_expression(draw, depth):
+    if depth == 0 or draw.random() < 0.2:
+        return draw.choice([B, D, "2", "-3", "1"])
+    head = draw.choice(["+", "*", "^", "/", "max"])
+    if head == "^":
+        return ["^", random_expression(draw, depth - 1), draw.choice("0123")]
+    count = 2 if head == "/" else draw.randint(1, 3)
+    return [head, *(random_expression(draw, depth - 1) for _ in range(count))]
+
+
+def test_words_mean_what_was_proved():
+    """The text of an expression has the value that the expression has, alone, as a factor and as a divisor."""
+    draw, box, sizes, seen = random.Random(1), kernel.Box({}), {"B": Fraction(3), "D": Fraction(5)}, 0
+    box.spend = lambda _: None
+    for _ in range(1500):
+        expr = random_expression(draw, 4)
+        try:
+            value = kernel.at(expr, sizes, box)
+        except kernel.Refused:
+            continue
+        for level, around in enumerate(("{}", "7*{}*7", "7/{}")):
+            if level < 2 or value:
+                text = around.format(kernel.infix(expr, level))
+                code = re.sub(r"(\d+)", r"Fraction(\1)", text).replace("^", "**")
+                found = eval(code, {"Fraction": Fraction, "max": lambda *all_: max(all_), **sizes})  # noqa: S307
+                assert found == (value, 49 * value, 7 / value if value else 0)[level], text
+                seen += 1
+    assert seen > 2000
+    text = kernel.infix(["*", "2", ["sum", "i", ["+", B, "-1"], ["+", B, D], ["+", ["var", "i"], "1"]]])
+    assert text == "2*sum(i + 1, i = B - 1 .. B + D - 1)"
+
+
+def test_the_rule_in_words():
+    """Each rule says what it has shown."""
+    last = {name: kernel.check(certificate)[-1] for name, certificate in GOOD.items()}
+    assert last["theta"] == "by the rule constants: |left| <= 6*B*right, left >= 4*B*right"
+    assert last["elsewhere"] == "by the rule rate: |left/right - 4/3| <= 0*(1/L)"
+    assert last["root rate"] == "by the rule rate: |left/right - 1| <= 1*(1/sqrt(L))"
+    assert last["growth"] == "by the rule growth: left >= B*right/(1/L)"
+    assert last["point"] == "by the rule point: false at B = 1, D = 2"
+    assert kernel.check(GOOD["growth"])[0] == "not always: B*L^2 is O(L) as L -> oo"
+    assert kernel.check(sealed(said("1", "=", "1"), {"rule": "identity"}, variables=""))[1] == (
+        "there are no sizes in it"
+    )
 
 
 def test_a_name_that_reads_like_another_is_spelt_out():
