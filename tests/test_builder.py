@@ -269,3 +269,11 @@ def test_aliases_are_bound_through_their_formula():
     ):
         with pytest.raises(SizeError, match=words):
             account.value("params", {**rest, **given})
+
+
+def test_a_quotient_given_to_a_split_must_be_whole():
+    """``R="F/H"`` records that H divides F, as leaving R out does."""
+    for given in ({"R": "F/H"}, {"H": "H"}):
+        b = Builder("g", "B F H")
+        y = b.rearrange("B (H R) -> B H R", b.input("x", "B F"), **given)
+        assert [c.text for c in b.build(y).conditions] == ["H divides F"]

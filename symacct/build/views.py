@@ -62,7 +62,7 @@ class Views(Scope):
             g for group in right_groups for g in ([(a,) for a in spread] if group == ("...",) else [group])
         )
         dims: dict[str, Expr] = {}
-        given = {axis: self.size(size) for axis, size in sizes.items()}
+        given = {axis: self._positive(size, f"rearrange, axis {axis}") for axis, size in sizes.items()}
         for group, axis, dim in zip(left, x.axes, x.dims, strict=True):
             dims |= self._split(group, axis, dim, given, pattern)
         flat, wanted = [a for g in left for a in g], [a for g in right for a in g]
