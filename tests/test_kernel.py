@@ -835,7 +835,7 @@ def random_expression(draw, depth):
 
 
 def test_words_mean_what_was_proved():
-    """The text of an expression has the value that the expression has, alone, as a factor and as a divisor."""
+    """The text of an expression has the value that the expression has: alone, as a factor, as a divisor."""
     draw, box, sizes, seen = random.Random(1), kernel.Box({}), {"B": Fraction(3), "D": Fraction(5)}, 0
     box.spend = lambda _: None
     for _ in range(1500):
