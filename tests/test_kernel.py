@@ -464,6 +464,7 @@ def by_fact(times="1", factor=("hypothesis", "h1")):
     "hypothesis",
     [
         {"name": "h1", "kind": "equal", "left": T, "right": L},
+        {"name": "h1", "kind": "equal", "left": L, "right": T},
         {"name": "h1", "kind": "equal", "left": ["*", T, T], "right": ["max", L, "1"]},
         {**AT_LEAST, "left": T, "right": L},
         {**AT_LEAST, "left": ["*", "2", T], "right": ["+", T, L]},
@@ -812,6 +813,10 @@ def test_each_rule_proves_its_own_relations():
             if "from" in new["proof"] and relation not in kernel.LIMITS:
                 new["proof"]["from"] = {}
             refuses(resealed(new, put("format", kernel.FORMAT)), "proves?|is about|refutes?")
+    plain = resealed(GOOD["point"], put("statement", GOOD["point"]["statement"]["claim"]))
+    refuses(plain, "a point refutes = and inequalities only")
+    limit = resealed(GOOD["point"], put("statement", refuted(["*", B, D], "O", B, "D")))
+    refuses(limit, "a point refutes = and inequalities only")
     for name in ("identity", "shift", "both", "order"):
         statement = {"relation": "refuted", "claim": GOOD[name]["statement"]}
         refuses(resealed(GOOD[name], put("statement", statement)), "only")
