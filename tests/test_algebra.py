@@ -290,6 +290,22 @@ def test_signs(expr, lower, answer):
     assert sign_on_box(expr, lower)[0] == answer
 
 
+def test_signs_of_atoms():
+    """A floor is at least 0 where what is in it is, and may be 0; one of a difference has both signs."""
+    half = sympy.floor((B - D) / 2)
+    assert [sign_on_box(one)[0] for one in (sympy.floor(B / D), half)] == ["nonnegative", "mixed"]
+    assert sign_on_box(B / sympy.floor(B / D))[0] == "unknown"
+
+
+def test_roots_and_logarithms_of_numbers():
+    """A fraction below 1 comes out of a root as what it is; a logarithm is real or refused."""
+    assert str(normal(sympy.sqrt((B + D) / 2))) == "sqrt(2)*sqrt(B + D)/2"
+    assert normal(1 / (B - D) + 1 / (D - B)) == 0
+    assert normal(sympy.log(2) * B) == B * sympy.log(2)
+    with pytest.raises(FormulaError):
+        normal(sympy.Integer(-8) ** sympy.Rational(1, 3) * B)
+
+
 @pytest.mark.parametrize(
     ("expr", "growing", "leading"),
     [
@@ -327,6 +343,7 @@ def test_leading_terms_that_are_refused():
         with pytest.raises(RuleError):
             leading_term(expr, ["L"])
     assert degree_in(L**2 / (L + 1), ["L"]) == 1
+    assert degree_in(L - L, ["L"]) == 0
 
 
 def test_conditions():
