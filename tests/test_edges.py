@@ -125,8 +125,11 @@ def test_sizes_that_depend_on_an_index_stay_positive():
     """Width S - i exists for i < S alone, so that L <= S."""
     b = Builder("shrinking", "B S L")
     x = b.input("x", "B")
-    graph = b.build(b.repeat("L", lambda i, y: b.tanh(b.einsum("B, B W -> B", y, b.weight("w", "B W", W=S - i))),
-                             x, index="i"))  # fmt: skip
+
+    def layer(i, y):
+        return b.tanh(b.einsum("B, B W -> B", y, b.weight("w", "B W", W=S - i)))
+
+    graph = b.build(b.repeat("L", layer, x, index="i"))
     account = derive(graph)
     assert account.value("params", {"B": 2, "S": 4, "L": 4}) == 2 * (4 + 3 + 2 + 1)
     with pytest.raises(SizeError):
