@@ -257,3 +257,13 @@ def test_quantities_of_another_graph():
     assert prove(relu, "flops.forward.all = flops.forward.all(gelu)").outcome == "refuted"
     with pytest.raises(SymacctError, match="gellu"):
         prove(relu, "flops.forward.all = flops.forward.all(gellu)")
+
+
+@pytest.mark.parametrize("flag", [["--optimizer", "adamw"], ["--input-grad"], ["--attention", "exact"]])
+def test_choices_of_a_derivation_need_one(flag, capsys):
+    """A flag that would change nothing is refused, for formulas alone and for files."""
+    for what in ("2*B = B + B", "chain"):
+        assert main(["prove", what]) == 0
+        capsys.readouterr()
+        assert main(["prove", what, *flag]) == 2
+        assert f"{flag[0]} has no meaning here" in capsys.readouterr().err

@@ -76,6 +76,25 @@ def add_convention(parser: ArgumentParser) -> None:
     parser.add_argument("--bytes", choices=BYTES, help="which accesses count as bytes moved")
 
 
+UNSET = {
+    "workload": "train", "optimizer": None, "precision": "bf16", "saves": "backward", "input_grad": False,
+    "convention": "default", "attention": None, "bytes": None,
+}  # fmt: skip
+"""What the choices of a run and of an account are where nothing is said."""
+
+
+def refuse_choices(args: Namespace, why: str) -> None:
+    """Refuse the choices of a derivation where nothing is derived from the command line.
+
+    Raises:
+        UsageError: one of them was given.
+    """
+    for name, default in UNSET.items():
+        if getattr(args, name) != default:
+            flag = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{flag} has no meaning here: {why}", expected=f"no {flag}", got=flag)
+
+
 def add_format(parser: ArgumentParser, formats: Sequence[str]) -> None:
     """Add the format of the output; the first is the default."""
     parser.add_argument("--format", choices=tuple(formats), default=formats[0], help=f"default: {formats[0]}")

@@ -95,6 +95,7 @@ def run(args: Namespace) -> int:
         return _claim(args, *_account(args))
     from symacct.syntax import read_sizes
 
+    options.refuse_choices(args, "formulas alone are compared, and nothing is derived")
     return _claim(args, None, read_sizes(",".join(args.at)))
 
 
@@ -209,6 +210,7 @@ def _file(args: Namespace) -> int:
         if getattr(args, flag):
             what = f"--{flag} has no meaning for a file: each of its claims says its own"
             raise UsageError(what, expected="symacct prove FILE.toml [--format FORMAT]", got=f"--{flag}")
+    options.refuse_choices(args, "each claim of a file says its own")
     file = read_claim_file(find_claim_file(target))
     found = judge_file(file)
     if args.format == "json":
