@@ -266,4 +266,4 @@ def test_choices_of_a_derivation_need_one(flag, capsys):
         assert main(["prove", what]) == 0
         capsys.readouterr()
         assert main(["prove", what, *flag]) == 2
-        assert f"{flag[0]} has no meaning here" in capsys.readouterr().err
+        assert f"{flag[0]} has no meaning" in capsys.readouterr().err
