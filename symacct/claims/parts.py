@@ -23,7 +23,7 @@ OPENING, CLOSING = "([⌈⌊\ue003", ")]⌉⌋\ue004"
 WORD = rf"[{NAME}{FUNCTION}]?(?<!\w){{}}(?!\w){CLOSE}?"
 WHERE = re.compile(rf"(?<![\w.])(?:where|其中)(?!\w){CLOSE}?")
 GROWS = re.compile(
-    rf"(?<![\w.]){NAME}?as(?!\w){CLOSE}?\s+(?P<names>[^=<>→∞]+?)\s*(?:->|→)\s*(?:∞|{NAME}?(?:oo|inf|infinity)\b)"
+    rf"(?<![\w.]){NAME}?as(?!\w){CLOSE}?\s+(?P<names>[^=<>→∞]{{1,200}}?)\s*(?:->|→)\s*(?:∞|{NAME}?(?:oo|inf|infinity)\b)"
 )
 MARKS = re.compile(f"[{NAME}{FUNCTION}{CLOSE}]")
 ORDER = re.compile(rf"(?<=[\s{CLOSE})\]])(?:is\s+|in\s+)?{NAME}?(?:O|Theta|Θ){CLOSE}?\s*\(")
@@ -103,11 +103,10 @@ class _Splitter:
             depth -= char in CLOSING
 
     def span(self, start: int, end: int) -> Span:
-        """Return the place in the text of a part of the plain form, with the commands and braces around it."""
+        """Return where a part of the plain form was written, with the commands and braces around it."""
         first = self.source.end(start)
-        return Span(
-            first, max(first, self.source.start(end) if end < len(self.plain) else len(self.source.text))
-        )
+        last = self.source.start(end) if end < len(self.plain) else len(self.source.text)
+        return Span(first, max(first, last))
 
     def fail(self, what: str, place: int, expected: str, got: str, fix: str | None = None) -> FormulaError:
         return self.source.error(what, self.source.start(place), expected=expected, got=got[:64], fix=fix)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from symacct.claims.check import UnlikeError
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 WORK = re.compile(r"(?<!\w)([kMGTPE]?(?:FLOPs?|op|ops|MACs?))(?!\w)(?!\s*/\s*(?:s|sec|second)\b)")
 RATE = re.compile(r"\s*/\s*(?:s|sec|second)(?!\w)")
+MOST_EDITS = 60
 COUNTED = frozenset({"parameter", "token", "sequence", "layer"})
 FACTORS = {
     "token/sequence": ("* {} token/sequence", "the tokens of one sequence"),
@@ -97,7 +99,7 @@ def mended(error: SymacctError, tree: Tree, text: str, works: Callable[[str], bo
     if error.fix is not None or not isinstance(error, UnlikeError):
         return error
     tried = (*edits(tree, text), *_per_what(tree, text, error))
-    found = next((edit for edit in tried if works(edit.apply(text))), None)
+    found = next((edit for edit in islice(tried, MOST_EDITS) if works(edit.apply(text))), None)
     if found:
         error.where = caret(text, found.start - (found.start == found.end))
         error.fix = f"write {found.apply(text).strip()}      ({found.why})"

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from symacct.errors import FormulaError
 
 DEEPEST = 100
+TALLEST_TREE = 200
 MOST_ARGUMENTS = 16
 MOST_SHOWN = 60
 ONE_ARGUMENT = frozenset({"abs", "ceil", "ceiling", "floor", "ln", "log", "log2", "sqrt", "O", "Theta"})
@@ -135,6 +136,11 @@ class _Parser:
                 fix = "leave the comma out: 1000 or 1_000"
                 raise self.fail("a comma stands outside a function", token, "one formula", fix)
             raise self.fail("a bracket is closed that was never opened", token, "an operator or the end")
+        level = [tree]
+        for _ in range(TALLEST_TREE):
+            level = [part for one in level for part in one.parts]
+        if level:
+            raise self.fail("a formula is nested too deeply", token, f"at most {TALLEST_TREE} levels")
         return tree
 
     def deeper(self, token: Token) -> None:
