@@ -412,3 +412,20 @@ def test_text_does_not_depend_on_the_hash_seed():
         for seed in ("0", "1", "42")
     }
     assert len(runs) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["sqrt(L + 1)", "3*sqrt(L + 1)", "sqrt(4*L + 4)", "sqrt(L + 1)^3", "(L + 1)*sqrt(L + 1)",
+     "sqrt(2*L)*sqrt(L)", "sqrt(L*c + L)", "1/sqrt(L + 1)", "sqrt(L^2 + 2*L + 1)", "sqrt(9*L^2*c)",
+     "sqrt((L + 1)/(c + 1))", "2^(L)", "2^(L + 1)", "sqrt(sqrt(L + 1) + c)"],
+)  # fmt: skip
+def test_a_normal_form_of_roots_has_the_value_of_what_was_written(text):
+    """Roots of sums, of products and of squares keep their value at several sizes."""
+    from symacct.syntax import read_formula
+
+    written = read_formula(text, ["L", "c"])
+    form = normal(written)
+    for at in ({"L": 1, "c": 1}, {"L": 3, "c": 2}, {"L": 8, "c": 5}):
+        values = [complex(e.subs({s: at[s.name] for s in e.free_symbols}).evalf(30)) for e in (written, form)]
+        assert abs(values[0] - values[1]) < 1e-12 * abs(values[0])

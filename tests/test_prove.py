@@ -267,3 +267,31 @@ def test_choices_of_a_derivation_need_one(flag, capsys):
         capsys.readouterr()
         assert main(["prove", what, *flag]) == 2
         assert f"{flag[0]} has no meaning" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("claim", "assume", "outcome"),
+    [
+        ("(n^2-1)/(n-1) = n+1", [], "undecided"),
+        ("(n^2-1)/(n-1) = n+1", ["n >= 2"], "proved"),
+        ("(n-1)/(n-1) = 1", [], "undecided"),
+        ("(n-1)^2/(n-1) >= n - 1", [], "undecided"),
+        ("(n-1)*(n-1)^-1 = 1", [], "undecided"),
+        ("x*n/n = x", [], "proved"),
+        ("(n+1)/(n+1) = 1", [], "proved"),
+        ("a/b = 1 where a = n, b = n - 3", [], "undecided"),
+    ],
+)
+def test_nothing_is_proved_where_it_divides_by_zero(claim, assume, outcome):
+    """A pole that cancels is a pole all the same; the reason names the divisor and the sizes."""
+    verdict = prove(None, claim, assume=assume)
+    assert verdict.outcome == outcome
+    assert outcome == "proved" or "it divides by n - " in verdict.decision.reason
+
+
+def test_minima_and_limits_write_no_certificate(tmp_path, capsys):
+    """A certificate of the parts would be about something else."""
+    for claim in ("min_k(L/k + k) = 3*sqrt(L)", "lim_n(n/(n+1)) = 2", "lim_n(n/(n+1)) = 1"):
+        assert main(["prove", claim, "--certificate", str(tmp_path / "c.json")]) in (0, 1)
+        assert "not written" in capsys.readouterr().out
+        assert not (tmp_path / "c.json").exists()

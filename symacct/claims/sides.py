@@ -19,7 +19,7 @@ from symacct.syntax import Tree, caret, check_nesting, fold, walk
 from symacct.units import ONE, Unit, read_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from symacct.quantity import Quantity
 
@@ -46,11 +46,16 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """Both sides of a claim, in one unit; `notes` say how units were read."""
+    """Both sides of a claim, in one unit.
+
+    `notes` say how units were read; `divisors` are what the claim divides by, as written: nothing is claimed
+    where one of them is 0.
+    """
 
     left: Side
     right: Side
     notes: tuple[str, ...] = ()
+    divisors: tuple[Expr, ...] = ()
 
 
 class Scope:
@@ -219,7 +224,22 @@ def _resolved(claim: Claim, scope: Scope) -> Sides:
         for part in walk(tree)
         if part.form == "unit"
     ]
-    return Sides(left, right, tuple(dict.fromkeys([*claim.notes, *notes, *unit_warnings(units)])))
+    said = tuple(dict.fromkeys([*claim.notes, *notes, *unit_warnings(units)]))
+    return Sides(left, right, said, tuple(dict.fromkeys(_divisors(claim, scope))))
+
+
+def _divisors(claim: Claim, scope: Scope) -> Iterator[Expr]:
+    """Yield what a claim and its bindings divide by, without plain numbers and units."""
+    texts = [(claim.left, claim.text), (claim.right, claim.text), *((b.tree, b.text) for b in claim.where)]
+    for tree, text in texts:
+        for part in walk(tree):
+            below = None
+            if part.form == "quotient":
+                below = part.parts[-1]
+            elif part.form == "power" and part.parts[-1].form == "negative":
+                below = part.parts[0]
+            if below is not None and any(leaf.form in {"name", "quantity"} for leaf in walk(below)):
+                yield scope.expr(below, text)
 
 
 def _unit(tree: Tree, claim: Claim, scope: Scope) -> Unit | None:

@@ -23,7 +23,7 @@ VERBS = {
     "show": "the graph and its derived backward pass",
     "prove": "a claim: proved, refuted or undecided, and what is true instead",
     "compare": "two graphs, formulas or conventions: difference, ratio, crossing, by op",
-    "calc": "arithmetic with units, checked: 6e24 FLOP / (4e17 FLOP/s) in days",
+    "calc": "arithmetic with units, checked: '6e24 FLOP / (4e17 FLOP/s)' --to day",
     "check": "run a graph with torch: derived against counted",
     "verify": "check a certificate with the small kernel alone",
     "list": "what there is: graphs, models, dtypes, conventions, units, ...",

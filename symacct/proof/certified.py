@@ -64,6 +64,8 @@ def certify(verdict: Verdict, account: Account | None = None) -> Certified:
 
 def _lack(verdict: Verdict, gap: Expr) -> str:
     """Return why no certificate is looked for; nothing where one is."""
+    if verdict.written:
+        return "none is written for a minimum or a limit"
     if verdict.threshold is not None:
         return "none is written for a threshold"
     if verdict.outcome == "undecided":

@@ -9,6 +9,7 @@ from symacct.account import Account, derive
 from symacct.algebra.budget import within
 from symacct.algebra.evaluate import check_sizes, names_of
 from symacct.algebra.normal import is_zero
+from symacct.algebra.sign import sign_on_box
 from symacct.build import Definition
 from symacct.claims import Claim, Sides, read_claim, resolve
 from symacct.errors import LimitError, SizeError, unknown
@@ -20,6 +21,7 @@ from symacct.proof.extremum import Extremum, judge_extremum, read_extremum
 from symacct.proof.growth import ways_of
 from symacct.proof.instead import Instead, instead
 from symacct.proof.lookup import lookup
+from symacct.proof.search import counterexample
 from symacct.proof.sources import Part, exact_and_claimed, parts, variations
 from symacct.proof.threshold import Threshold, is_threshold, judge_threshold, read_threshold
 from symacct.syntax import read_formula
@@ -213,9 +215,28 @@ def _judged(
             got = ", ".join(f"{name} = {assumptions.replaced.get(name, name)}" for name in condition.names)
             raise SizeError("the formulas do not hold at these sizes", expected=str(condition), got=got)
     box = assumptions.box(when)
+    pole = _pole(sides, assumptions, box)
+    if pole is not None:
+        return Verdict(claim, pole, sides, left, right, box, notes=(*claim.notes, *sides.notes))
     ways = ways_of(account, claim, assumptions, grow, left, right)
     decision, growing = _decided(claim, left, right, box, ways)
     return Verdict(claim, decision, sides, left, right, box, growing, (*claim.notes, *sides.notes))
+
+
+def _pole(sides: Sides, assumptions: Assumptions, box: Box) -> Decision | None:
+    """Return that nothing can be judged, where something the claim divides by is 0 or may be."""
+    for divisor in sides.divisors:
+        below = assumptions.apply(divisor)
+        if sign_on_box(below, box.lower)[0] in ("positive", "negative"):
+            continue
+        zero = counterexample(below, below - below, lambda gap: gap != 0, box.lower, box.conditions)
+        if zero is not None:
+            at = ", ".join(f"{name} = {size}" for name, size in zero.sizes)
+            return Decision(
+                "undecided", f"it divides by {divisor}, which is 0 at {at}; --assume sizes without that"
+            )
+        return Decision("undecided", f"it divides by {divisor}, which could not be shown to be other than 0")
+    return None
 
 
 def _decided(

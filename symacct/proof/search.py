@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from symacct.algebra.condition import Condition
     from symacct.algebra.tables import Terms
 
-MOST_POINTS = 4000
+MOST_POINTS, FEW_VALUES = 4000, 20
 LARGE = (10, 100, 1000, 10**4, 10**6)
 
 Value = Fraction | None
@@ -63,8 +63,36 @@ def counterexample(
         if all(condition.holds(sizes) for condition in conditions):
             value = difference(sizes)
             if value is not None and not holds(value):
-                return Counterexample(tuple(sizes.items()), evaluate(left, sizes), evaluate(right, sizes))
+                small = _shrunk(sizes, lambda at: _fails(at, difference, holds, conditions), lower)
+                return Counterexample(tuple(small.items()), evaluate(left, small), evaluate(right, small))
     return None
+
+
+def _fails(
+    sizes: Mapping[str, int],
+    difference: Callable[[Mapping[str, int]], Value],
+    holds: Callable[[Fraction], bool],
+    conditions: Sequence[Condition],
+) -> bool:
+    value = difference(sizes)
+    return value is not None and not holds(value) and all(one.holds(sizes) for one in conditions)
+
+
+def _shrunk(
+    sizes: dict[str, int], fails: Callable[[Mapping[str, int]], bool], lower: Mapping[str, int]
+) -> dict[str, int]:
+    """Return sizes of which none can be made smaller alone (of the few values that are tried)."""
+    for _ in range(len(sizes)):
+        before = dict(sizes)
+        for name, size in before.items():
+            least = lower.get(name, 1)
+            for value in range(least, min(size, least + FEW_VALUES)):
+                if fails({**sizes, name: value}):
+                    sizes = {**sizes, name: value}
+                    break
+        if sizes == before:
+            break
+    return sizes
 
 
 def points(names: Sequence[str], lower: Mapping[str, int]) -> Iterator[dict[str, int]]:
