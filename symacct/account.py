@@ -22,7 +22,7 @@ from symacct.derivation.traffic import Traffic, Traffics
 from symacct.derivation.work import Row, backward_work, forward_work, optimizer_work
 from symacct.derivation.workload import caches, living, prepared, without_empty
 from symacct.errors import RuleError, UnknownNameError, UsageError, unknown
-from symacct.nodes import Graph, Repeat, walk
+from symacct.nodes import Graph, repeat_counts
 from symacct.policy import Policy
 from symacct.policy import precision as named_precision
 from symacct.quantity import Quantity
@@ -264,9 +264,7 @@ class Account:
 
     def bind(self, sizes: Mapping[str, int]) -> Account:
         """Return the account with sizes bound, derived again, so that small counts get their exact case."""
-        counts = frozenset(
-            s.name for r, _ in walk(self.source.nodes) if isinstance(r, Repeat) for s in r.count.free_symbols
-        )
+        counts = frozenset(repeat_counts(self.source))
         free = [name for name in self.source.sizes if name not in self.source.bound]
         checked = check_sizes(self.source.resolved(sizes), free, counts)
         return Account(self.source.bind(checked), self.policy, self.convention)

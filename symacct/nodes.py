@@ -290,6 +290,13 @@ def walk(
             yield from walk(node.body, (*path, node))
 
 
+def repeat_counts(graph: Graph) -> tuple[str, ...]:
+    """Return the free sizes that say how often something is repeated, in declared order; these may be 0."""
+    repeats = (node for node, _ in walk(graph.nodes) if isinstance(node, Repeat))
+    found = {free.name for repeat in repeats for free in repeat.count.free_symbols}
+    return tuple(name for name in graph.order if name in found)
+
+
 def whole_and_positive(size: Expr) -> list[Condition]:
     """Return when a formula is an integer of at least 1, as far as that is not certain.
 

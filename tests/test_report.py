@@ -17,11 +17,12 @@ from symacct.algebra.normal import normal, same
 from symacct.build import Builder
 from symacct.errors import UnknownNameError
 from symacct.execution.sizes import choose_sizes
+from symacct.nodes import repeat_counts
 from symacct.printers import text
 from symacct.readers.files import list_graphs, load
 from symacct.report.conditions import said
 from symacct.report.explain import explanation
-from symacct.report.factor import factored, repeat_counts
+from symacct.report.factor import factored
 from symacct.report.figures import percent, rounded, scaled, shares, valued
 from symacct.report.names import GROUPS, MEANINGS
 from symacct.report.outline import outline

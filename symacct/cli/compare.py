@@ -164,7 +164,7 @@ def _write(
         record["of"] = {name: _choices(account) for name, account in zip(names, accounts, strict=False)}
         output.write(output.envelope("compare", given, record))
         return
-    from symacct.report.factor import repeat_counts
+    from symacct.nodes import repeat_counts
 
     counts = tuple(dict.fromkeys(name for account in accounts for name in repeat_counts(account.graph)))
     style = Style(order, counts, math=args.format == "markdown")

@@ -144,7 +144,7 @@ def read_at(args: Namespace, graph: Graph) -> dict[str, int]:
         SymacctError: a size is unknown, bound already, given twice, or no integer in range.
     """
     from symacct.algebra.evaluate import check_sizes
-    from symacct.report.factor import repeat_counts
+    from symacct.nodes import repeat_counts
     from symacct.syntax import read_sizes
 
     text = ",".join(args.at)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from symacct.algebra.condition import Condition
 from symacct.algebra.evaluate import substitute
-from symacct.algebra.normal import normal, same, total
+from symacct.algebra.normal import normal, same
 from symacct.algebra.summation import sum_over
 from symacct.algebra.symbols import as_expr
 from symacct.errors import RuleError
@@ -88,7 +88,7 @@ def union(
         inner = [_bound(box[1:], known) for box in distinct if _covers(box[0], (lo, hi), cuts)]
         some, needed = union((box for box in inner if not _is_empty(box)), indices[1:])
         around = {indices[0]: (lo, hi)} if indices else {}
-        conditions += (c for one in needed for c in _at_ends(one, around))
+        conditions += (c for one in needed for c in at_ends(one, around))
         found += (((lo, hi), *box) for box in some)
     return tuple(_merged(found)), tuple(conditions)
 
@@ -127,7 +127,7 @@ def _covers(whole: Range, part: Range, cuts: list[Expr]) -> bool:
     return all(gap.is_number and gap >= 0 for gap in (normal(lo - low), normal(high - hi)))
 
 
-def _at_ends(condition: Condition, around: Mapping[Symbol, Range]) -> Iterator[Condition]:
+def at_ends(condition: Condition, around: Mapping[Symbol, Range]) -> Iterator[Condition]:
     """Yield a condition, at both ends of the indices that it holds."""
     if condition.kind == "at_least" and around.keys() & condition.left.free_symbols:
         yield from required(normal(condition.left - condition.right), 0, around)
@@ -196,8 +196,3 @@ def _merged(cells: list[Box]) -> list[Box]:
         else:
             joined.append(cell)
     return joined
-
-
-def cells(boxes: Sequence[Box], indices: Sequence[Symbol]) -> Expr:
-    """Return the number of iterations in disjoint boxes."""
-    return total(over_box(as_expr(1), indices, box) for box in boxes)

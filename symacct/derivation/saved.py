@@ -10,12 +10,12 @@ from symacct.algebra.condition import Condition, merge
 from symacct.algebra.evaluate import substitute
 from symacct.algebra.normal import normal, same, total
 from symacct.algebra.symbols import as_expr
-from symacct.derivation.ranges import Box, Range, over_box, required, union
+from symacct.derivation.ranges import Box, Range, at_ends, over_box, required, union
 from symacct.derivation.storage import Storage
 from symacct.nodes import Node, Repeat, Step_, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from sympy import Expr, Symbol
 
@@ -84,29 +84,18 @@ def _collect(step: Step, storage: Storage, reads: _Reads) -> tuple[list[Saved], 
             continue
         indices = storage.indices(tensor.path)
         boxes, needed = union(reads.boxes[name], indices)
-        conditions += _without_indices(needed, indices, storage.whole(tensor.path))
+        conditions += needed
         for box in dict.fromkeys(reads.boxes[name]):
             guards = reads.guards.get((name, box), [()])
             conditions += next((guard for guard in guards if not guard), guards[0])
         for box in boxes:
             ranges = (Condition("at_least", hi, lo) for lo, hi in box if not (hi - lo).is_nonnegative)
-            conditions += _without_indices(ranges, indices, box)
+            around = dict(zip(indices, box, strict=True))
+            conditions += (c for one in ranges for c in at_ends(one, around))
         elements = total(over_box(tensor.numel, indices, box) for box in boxes)
         maker = storage.makers[name].label if name in storage.makers else "input"
         found.append(Saved(tensor, boxes, elements, maker, tuple(reads.readers[name])))
     return found, conditions
-
-
-def _without_indices(
-    conditions: Iterable[Condition], indices: Sequence[Symbol], box: Box
-) -> Iterator[Condition]:
-    """Yield the conditions, those that hold an index at both ends of its range."""
-    around = dict(zip(indices, box, strict=True))
-    for condition in conditions:
-        if condition.kind == "at_least" and around.keys() & condition.left.free_symbols:
-            yield from required(normal(condition.left - condition.right), 0, around)
-        else:
-            yield condition
 
 
 def _every_output(step: Step, storage: Storage, reads: _Reads) -> None:

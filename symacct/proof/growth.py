@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from symacct.algebra.evaluate import names_of
-from symacct.nodes import Repeat, walk
+from symacct.nodes import repeat_counts
 
 if TYPE_CHECKING:
     from sympy import Expr
@@ -28,12 +28,5 @@ def ways_of(
     if stated:
         return (tuple(stated),)
     present = sorted({*names_of(left), *names_of(right)})
-    counts = [] if account is None else [n for n in repeat_counts(account) if n in present]
+    counts = [] if account is None else [n for n in repeat_counts(account.graph) if n in present]
     return (*((name,) for name in counts), *([tuple(present)] if present else []))
-
-
-def repeat_counts(account: Account) -> tuple[str, ...]:
-    """Return the sizes that say how often something is repeated."""
-    repeats = (r for r, _ in walk(account.graph.nodes) if isinstance(r, Repeat))
-    found = {symbol.name for r in repeats for symbol in r.count.free_symbols}
-    return tuple(name for name in account.graph.order if name in found)

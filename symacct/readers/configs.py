@@ -14,7 +14,6 @@ from symacct.readers.unread import unread
 from symacct.readers.values import Values, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from fractions import Fraction
 
 FULL, WINDOWED = "full_attention", "sliding_attention"
@@ -254,9 +253,3 @@ def _from(values: Values, first: Any, layers: int) -> tuple[str, ...]:
             got=shown(first),
         )
     return tuple(FULL if layer < first else WINDOWED for layer in range(layers))
-
-
-def family_of(config: Mapping[str, Any]) -> str:
-    """Return the reader's word for the family of a configuration, for lists."""
-    name = str(config.get("model_type", ""))
-    return FAMILIES[name].title if name in FAMILIES else name

@@ -7,25 +7,11 @@ from typing import TYPE_CHECKING
 from sympy import Add, Integer, Mul
 
 from symacct.algebra.symbols import symbol
-from symacct.nodes import Repeat, walk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sympy import Expr
-
-    from symacct.nodes import Graph
-
-
-def repeat_counts(graph: Graph) -> tuple[str, ...]:
-    """Return the free sizes that say how often something is repeated, in declared order."""
-    found = {
-        free.name
-        for node, _ in walk(graph.nodes)
-        if isinstance(node, Repeat)
-        for free in node.hi.free_symbols
-    }
-    return tuple(name for name in graph.order if name in found)
 
 
 def factored(expr: Expr, counts: Sequence[str]) -> Expr:

@@ -52,7 +52,7 @@ def style_of(account: Account | None, *, math: bool = False) -> Style:
     """Return how the formulas of an account look; without one, sizes are sorted."""
     if account is None:
         return Style(math=math)
-    from symacct.report.factor import repeat_counts
+    from symacct.nodes import repeat_counts
 
     return Style(account.graph.order, repeat_counts(account.graph), math)
 

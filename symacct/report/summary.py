@@ -10,11 +10,10 @@ from symacct.algebra.evaluate import check_sizes, evaluate, names_of, substitute
 from symacct.algebra.normal import total
 from symacct.algebra.symbols import as_expr, symbol
 from symacct.errors import RuleError, unknown
-from symacct.nodes import Node, walk
+from symacct.nodes import Node, repeat_counts, walk
 from symacct.printers import text
 from symacct.report.conditions import listed
 from symacct.report.data import Line, Report, Section
-from symacct.report.factor import repeat_counts
 from symacct.report.figures import shares
 from symacct.report.names import GROUPS, SHORT, Group
 from symacct.terms import QUANTITIES
