@@ -1,7 +1,7 @@
-"""Where the data that ships with symacct lies: graphs, models and claims.
+"""Where the data that ships with symacct lies: graphs, models, claims and machines.
 
 In an installed wheel they are in ``symacct/shipped``; in a checkout, or an editable install of one, in the
-folders ``graphs``, ``models`` and ``claims`` beside the package.
+folders of these names beside the package.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from pathlib import Path
 
 from symacct.errors import ReadError, unknown
 
-KINDS = ("graphs", "models", "claims")
+KINDS = ("graphs", "models", "claims", "machines")
 
 
 def shipped(kind: str) -> Path:
-    """Return the folder of the shipped graphs, models or claims.
+    """Return the folder of the shipped graphs, models, claims or machines.
 
     Raises:
         UnknownNameError: no such kind ships.

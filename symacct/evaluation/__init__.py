@@ -1,0 +1,1 @@
+"""Formulas on a machine: roofline, time, sweeps over grids of sizes."""
