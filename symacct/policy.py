@@ -7,10 +7,13 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from symacct.errors import UsageError, unknown
+from symacct.algebra.symbols import as_expr, check_name, symbol
+from symacct.errors import FormulaError, UsageError, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from sympy import Expr
 
 DTYPE_BITS: Mapping[str, int] = MappingProxyType(
     {"fp64": 64, "fp32": 32, "tf32": 32, "bf16": 16, "fp16": 16, "fp8": 8,
@@ -20,6 +23,20 @@ DTYPE_BITS: Mapping[str, int] = MappingProxyType(
 
 WORKLOADS = ("train", "forward", "prefill", "decode")
 SAVES = ("backward", "torch", "paper", "lecture")
+GRADS = ("fresh", "kept")
+UPDATES = ("separate", "fused")
+RECOMPUTES = ("needed", "full")
+CHECKPOINTS: Mapping[str, str] = MappingProxyType(
+    {
+        "none": "nothing is recomputed",
+        "every:K": "the iterations of each outermost repeat in segments of K (an integer or a new symbol)",
+        "sqrt": "segments of the square root of the count",
+        "selective:REGION": "the ops of a region (core, attention, ffn), or named ops; several with +",
+        "store-nothing": "nothing inside the outermost repeats: each iteration runs all before it again",
+    }
+)
+"""Which parts of a graph are run again in backward; ``:needed`` or ``:full`` says how far."""
+MOST_DIGITS = 9
 ITEMS = ("params", "grads", "master", "states", "activations")
 COMPUTED = ("fp64", "fp32", "bf16", "fp16")
 NOTES = MappingProxyType({"bf16": "no fp32 copy of the parameters"})
@@ -97,6 +114,75 @@ def precision(text: str) -> Precision:
 
 
 @dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """Which parts of a graph keep their inputs alone and are run again in backward.
+
+    Attributes:
+        kind: none, every, sqrt, selective or store-nothing.
+        every: how many iterations make a segment.
+        regions: names of regions or ops, for selective.
+        recompute: ``needed`` ends at the last tensor that backward reads, ``full`` runs all of it.
+    """
+
+    kind: str = "none"
+    every: Expr | None = None
+    regions: tuple[str, ...] = ()
+    recompute: str = "needed"
+
+    def describe(self) -> str:
+        """Return the text that is read.
+
+        >>> checkpoint("every:k:full").describe()
+        'every:k:full'
+        """
+        details = [str(self.every)] if self.every is not None else []
+        details += ["+".join(self.regions)] if self.regions else []
+        details += [self.recompute] if self.recompute != RECOMPUTES[0] else []
+        return ":".join([self.kind, *details])
+
+
+def checkpoint(text: str) -> Checkpoint:
+    """Return a checkpoint policy from its text: ``none``, ``every:K[:needed|:full]``, ``selective:core``, ...
+
+    Raises:
+        UnknownNameError: no such policy.
+        UsageError: its details cannot be read.
+
+    >>> checkpoint("every:4"), checkpoint("selective:core+ffn").regions
+    (Checkpoint(kind='every', every=4, regions=(), recompute='needed'), ('core', 'ffn'))
+    """
+    kind, *details = (part.strip() for part in text.strip().split(":"))
+    kinds = [name.partition(":")[0] for name in CHECKPOINTS]
+    if kind not in kinds:
+        raise unknown("checkpoint policy", kind, kinds)
+    recompute = details.pop() if details and details[-1] in RECOMPUTES else RECOMPUTES[0]
+    wants = kind in ("every", "selective")
+    if len(details) != (1 if wants else 0) or (wants and not details[0]):
+        form = next(name for name in CHECKPOINTS if name.partition(":")[0] == kind)
+        raise UsageError(
+            f"checkpoint policy {text!r} cannot be read", expected=f"{form}, then :needed or :full", got=text
+        )
+    if kind == "every":
+        return Checkpoint(kind, _segment(details[0]), (), recompute)
+    regions = tuple(part.strip() for part in details[0].split("+")) if wants else ()
+    if not all(regions):
+        raise UsageError("a region is empty", expected="NAME or NAME+NAME", got=text)
+    return Checkpoint(kind, None, regions, recompute)
+
+
+def _segment(text: str) -> Expr:
+    """Return the length of a segment: an integer of at least 1, or a symbol."""
+    if text.isascii() and text.isdigit() and 0 < len(text) <= MOST_DIGITS and int(text) > 0:
+        return as_expr(int(text))
+    try:
+        return symbol(check_name(text))
+    except FormulaError as error:
+        raise UsageError(
+            f"a segment of {text[:40]!r} iterations", expected="an integer of at least 1, or a new symbol", got=text
+        ) from error
+
+
+@dataclass(frozen=True, slots=True)
 class Policy:
     """What a run chooses.
 
@@ -107,6 +193,11 @@ class Policy:
             keeps, the ``paper`` account (masks one byte, no statistics), or ``lecture`` (each op's output).
         workload: train, forward, prefill or decode.
         input_grad: whether the gradients of floating inputs are formed too.
+        checkpoint: what is run again in backward instead of being kept.
+        grads: ``fresh`` gradients are made by each step, ``kept`` ones live on from the step before.
+        update: the optimizer runs after backward (``separate``), or on each gradient as it comes (``fused``).
+        hold_output: whether the caller holds the output until the step ends.
+        accumulate: how many micro-batches a step adds up, an integer or a symbol.
     """
 
     precision: Precision = field(default_factory=lambda: PRECISIONS["bf16"])
@@ -114,6 +205,11 @@ class Policy:
     saves: str = "backward"
     workload: str = "train"
     input_grad: bool = False
+    checkpoint: Checkpoint = field(default_factory=Checkpoint)
+    grads: str = "fresh"
+    update: str = "separate"
+    hold_output: bool = False
+    accumulate: Expr = field(default_factory=lambda: as_expr(1))
 
     def __post_init__(self) -> None:
         """Check the names."""
@@ -125,6 +221,17 @@ class Policy:
             raise unknown("workload", self.workload, WORKLOADS)
         if self.optimizer is not None and self.optimizer not in RULES:
             raise unknown("optimizer", self.optimizer, RULES)
+        if self.grads not in GRADS:
+            raise unknown("choice of gradients", self.grads, GRADS)
+        if self.update not in UPDATES:
+            raise unknown("choice of update", self.update, UPDATES)
+        if self.update == "fused" and (self.accumulate != 1 or self.grads == "kept"):
+            raise UsageError(
+                "an update fused into backward drops each gradient at once",
+                expected="one micro-batch and fresh gradients",
+                got=f"accumulate {self.accumulate}, gradients {self.grads}",
+                fix="use the update separate",
+            )
 
     def dtype(self, dtype: str, role: str) -> str:
         """Return the number format of a tensor of this dtype and role."""
@@ -154,4 +261,9 @@ class Policy:
         parts += [f"optimizer {self.optimizer}"] if self.optimizer else []
         parts += [f"saves {self.saves}"] if self.workload == "train" else []
         parts += ["input gradients formed"] if self.input_grad else []
+        parts += [f"checkpoint {self.checkpoint.describe()}"] if self.checkpoint.kind != "none" else []
+        parts += [f"gradients {self.grads}"] if self.grads != GRADS[0] else []
+        parts += [f"update {self.update}"] if self.update != UPDATES[0] else []
+        parts += ["output held"] if self.hold_output else []
+        parts += [f"{self.accumulate} micro-batches"] if self.accumulate != 1 else []
         return ", ".join(parts)
