@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from symacct.algebra.symbols import as_expr, check_name, symbol
 from symacct.errors import FormulaError, UsageError, unknown
+from symacct.formats import BITS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from fractions import Fraction
 
     from sympy import Expr
 
-DTYPE_BITS: Mapping[str, int] = MappingProxyType(
-    {"fp64": 64, "fp32": 32, "tf32": 32, "bf16": 16, "fp16": 16, "fp8": 8,
-     "int64": 64, "int32": 32, "int8": 8, "int4": 4, "bool": 8}
-)  # fmt: skip
-"""Bits of storage of an element; tf32 is stored in 32, a boolean in a byte (as torch does)."""
+DTYPE_BITS: Mapping[str, Fraction] = BITS
+"""Bits of storage of an element: in blocks with its share of the scales, tf32 in 32, a boolean in a byte."""
 
 WORKLOADS = ("train", "forward", "prefill", "decode")
 SAVES = ("backward", "torch", "paper", "lecture")
@@ -253,7 +251,7 @@ class Policy:
         name = self.dtype(dtype, role)
         if name not in DTYPE_BITS:
             raise unknown("dtype", name, DTYPE_BITS)
-        return Fraction(DTYPE_BITS[name], 8)
+        return DTYPE_BITS[name] / 8
 
     def describe(self) -> str:
         """Return the choices in one line."""
