@@ -17,12 +17,13 @@ from symacct.convention import convention as named_convention
 from symacct.derivation.differentiate import Step, differentiate
 from symacct.derivation.ranges import over
 from symacct.derivation.saved import Saved, saved
-from symacct.derivation.static import Parameter, parameters, trained
+from symacct.derivation.static import Parameter, parameters, scales, trained
 from symacct.derivation.traffic import Traffic, Traffics
 from symacct.derivation.work import Row, backward_work, forward_work, optimizer_work
 from symacct.derivation.workload import caches, living, prepared, without_empty
 from symacct.errors import RuleError, UnknownNameError, UsageError, unknown
 from symacct.nodes import Graph, repeat_counts
+from symacct.ops.optimizer import RULES
 from symacct.policy import Policy
 from symacct.policy import precision as named_precision
 from symacct.quantity import Quantity
@@ -247,7 +248,9 @@ class Account:
             name: total(over(self.graph.tensors[name].numel, path) for path in paths)
             for name, paths in trained(self.step).items()
         }
-        return tuple(terms.held(self.parameters, reached, self.policy, item))
+        rule = RULES[self.policy.optimizer] if self.policy.optimizer else None
+        blocks = scales(self.step, rule) if rule is not None and rule.block else None
+        return tuple(terms.held(self.parameters, reached, self.policy, item, blocks))
 
     def _cache(self) -> tuple[Term, ...]:
         """Return the keys and values of a decoding step, or those that a prefill leaves behind."""

@@ -9,7 +9,7 @@ from symacct.algebra.normal import product, total
 from symacct.algebra.symbols import as_expr
 from symacct.derivation.ranges import over
 from symacct.nodes import Graph, Repeat, walk
-from symacct.ops.optimizer import RULES
+from symacct.ops.optimizer import RULES, SCALE
 from symacct.units import ONE, Unit
 
 if TYPE_CHECKING:
@@ -181,22 +181,35 @@ def _dims(p: Parameter) -> str:
 
 
 def held(
-    parameters: Iterable[Parameter], reached: Mapping[str, Expr], policy: Policy, item: str
+    parameters: Iterable[Parameter],
+    reached: Mapping[str, Expr],
+    policy: Policy,
+    item: str,
+    scales: Mapping[str, Expr] | None = None,
 ) -> Iterator[Term]:
-    """Yield the terms of a category of static memory; ``reached`` are the elements that have a gradient."""
+    """Yield the terms of a category of static memory; ``reached`` are the elements that have a gradient.
+
+    ``scales`` are the numbers of block scales, where the optimizer keeps its states in blocks.
+    """
     master = policy.precision.master
     if item == "master" and master is None:
         return
     role = {"parameters": "weight", "gradients": "weight gradient"}.get(item, "state")
+    rule = RULES[policy.optimizer] if item == "optimizer" and policy.optimizer else None
     for p in parameters:
         t = p.tensor
         if item != "parameters" and t.name not in reached:
             continue
-        each = policy.nbytes(str(master) if item == "master" else t.dtype, role)
-        times = len(RULES[policy.optimizer].states) if item == "optimizer" and policy.optimizer else 1
+        stored = (rule.dtype if rule else None) or t.dtype
+        each = policy.nbytes(str(master) if item == "master" else stored, role)
+        times = len(rule.states) if rule else 1
         elements = p.elements if item == "parameters" else reached[t.name]
         expr = product((as_expr(each), times, elements))
         yield Term(t.name, item, t.path, _dims(p), expr, UNITS["memory"])
+        if rule and scales and t.name in scales:
+            whole = product((as_expr(policy.nbytes(SCALE, role)), scales[t.name]))
+            note = f"{SCALE} scales of blocks of {rule.block}"
+            yield Term(f"{t.name}/scales", item, t.path, note, whole, UNITS["memory"])
 
 
 def activations(saved: Iterable[Saved], policy: Policy) -> Iterator[Term]:

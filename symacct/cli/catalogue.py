@@ -66,6 +66,21 @@ def conventions() -> Rows:
     return rows
 
 
+def dtypes() -> Rows:
+    """Return name, bits, largest and smallest number, epsilon and meaning of each number format.
+
+    >>> [row[:3] for row in dtypes() if row[0] == "mxfp4"]
+    [('mxfp4', '4.25', '≈1.02085e39')]
+    """
+    from symacct.formats import BITS, STORED
+    from symacct.formats.facts import summary
+
+    return [
+        (name, *summary(name)) if name not in STORED else (name, str(bits), "", "", "", STORED[name])
+        for name, bits in BITS.items()
+    ]
+
+
 def optimizers() -> Rows:
     """Return name, bytes of fp32 states for each parameter, and meaning of each optimizer.
 
@@ -75,10 +90,17 @@ def optimizers() -> Rows:
     tree = _tree("ops", "optimizer.py")
     meanings = {node.name: _first_line(node) for node in tree.body if isinstance(node, ast.FunctionDef)}
     return [
-        (name, str(BYTES_FP32 * len(ast.literal_eval(rule.args[0]))), meanings.get(name, ""))
+        (name, _state_bytes(rule), meanings.get(name, ""))
         for name, rule in _entries(tree, "RULES")
         if isinstance(rule, ast.Call)
     ]
+
+
+def _state_bytes(rule: ast.Call) -> str:
+    """Return the bytes of a rule's states for each parameter: fp32, or 8 bits and the scales of blocks."""
+    states = len(ast.literal_eval(rule.args[0]))
+    block = next((ast.literal_eval(word.value) for word in rule.keywords if word.arg == "block"), None)
+    return str(BYTES_FP32 * states) if block is None else f"{states} + {BYTES_FP32 * states}/{block}"
 
 
 def ops() -> Rows:

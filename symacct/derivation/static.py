@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sympy import Expr
 
     from symacct.derivation.differentiate import Step
+    from symacct.ops.optimizer import Rule
     from symacct.tensor import Tensor
 
 
@@ -76,6 +77,15 @@ def trained(step: Step) -> dict[str, tuple[tuple[Repeat, ...], ...]]:
     return {
         name: tuple(tuple(narrowed(r) for r in step.tensor(g).path) for g in step.gradients[name])
         for name in weights
+    }
+
+
+def scales(step: Step, rule: Rule) -> dict[str, Expr]:
+    """Return how many scales the states of each trained weight have, all iterations together."""
+    tensors = step.graph.tensors
+    return {
+        name: total(over(rule.scales(tensors[name].numel), path) for path in paths)
+        for name, paths in trained(step).items()
     }
 
 

@@ -22,11 +22,11 @@ from sympy import Min
 
 from symacct.algebra.normal import normal, product, same, total
 from symacct.derivation.ranges import over, over_box, union
-from symacct.derivation.static import trained
+from symacct.derivation.static import scales, trained
 from symacct.derivation.storage import Storage
 from symacct.nodes import Node, Repeat, walk
 from symacct.ops.join import Slice
-from symacct.ops.optimizer import RULES
+from symacct.ops.optimizer import RULES, SCALE
 from symacct.ops.reduce import Expand
 
 if TYPE_CHECKING:
@@ -358,7 +358,8 @@ class Traffics:
         """
         if self.optimizer is None:
             return
-        states = len(RULES[self.optimizer].states)
+        rule = RULES[self.optimizer]
+        states, numbers = len(rule.states), scales(self.step, rule) if rule.block else {}
         moves = [("weight", True, 1), ("state", False, states), ("state", True, states)]
         if not once:
             moves += [("weight", False, 1), ("weight gradient", False, 1)]
@@ -368,4 +369,8 @@ class Traffics:
             for role, written, times in moves:
                 if times:
                     whole = product((elements, times))
-                    yield Traffic(f"{name}/update", t.path, "optimizer", written, name, t.dtype, role, whole)
+                    dtype = (rule.dtype if role == "state" else None) or t.dtype
+                    yield Traffic(f"{name}/update", t.path, "optimizer", written, name, dtype, role, whole)
+            for written in (False, True) if name in numbers else ():
+                what, whole = f"{name}, scales of blocks", numbers[name]
+                yield Traffic(f"{name}/update", t.path, "optimizer", written, what, SCALE, "state", whole)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
+from math import prod, sqrt
 from typing import TYPE_CHECKING, Any, final
+
+from sympy import ceiling
 
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr
@@ -55,11 +57,28 @@ def hoisted(scalars: Scalars, step: int) -> Scalars:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One optimizer: states, arithmetic ``(xp, scalars, p, g, *states)``, primitives per element."""
+    """One optimizer: states, arithmetic ``(xp, scalars, p, g, *states)``, primitives per element.
+
+    ``dtype`` is what each state is stored in, whatever the precision; None: the precision says it.
+    ``block`` is how many elements of a tensor share one fp32 scale in each state; None: there are no scales.
+    """
 
     states: tuple[str, ...]
     run: Callable[..., tuple[Any, ...]]
     parts: Mapping[str, int]
+    dtype: str | None = None
+    block: int | None = None
+
+    def scales(self, elements: Expr) -> Expr:
+        """Return how many scales the states of one tensor have; its last block may be short.
+
+        >>> from symacct.algebra.symbols import symbol
+        >>> RULES["adam8bit"].scales(symbol("D")), RULES["adam"].scales(symbol("D"))
+        (2*ceiling(D/256), 0)
+        """
+        if self.block is None:
+            return as_expr(0)
+        return normal(len(self.states) * ceiling(elements / self.block))
 
 
 def _average(old: Any, new: Any, beta: float) -> Any:
@@ -103,6 +122,29 @@ def adamw(xp: Any, s: Scalars, p: Any, g: Any, m: Any, v: Any) -> tuple[Any, ...
     return adam(xp, s, p - p * s.decay, g, m, v)
 
 
+def adam8bit(xp: Any, s: Scalars, p: Any, g: Any, m: Any, v: Any) -> tuple[Any, ...]:
+    """Step as Adam does, on states in 8 bits with one scale for each block of 256.
+
+    The states come and go as numbers: what is run is the arithmetic of scaling them, not the rounding.
+    Source: Dettmers et al. 2022 (arXiv:2110.02861) for the method, with blocks of 2048; bitsandbytes,
+    ``optim/optimizer.py``, ``Optimizer2State.init_state``, for blocks of 256 with one fp32 maximum each.
+    """
+    p, m, v = adam(xp, s, p, g, m, v)
+    return p, _coded(xp, m), _coded(xp, v)
+
+
+def _coded(xp: Any, state: Any) -> Any:
+    """Return a state over the largest element of its block, made a code, and back."""
+    shape = xp.shape(state)
+    flat = xp.reshape(state, (prod(shape),))
+    parts = []
+    for start in range(0, prod(shape), BLOCK):
+        part = xp.slice(flat, 0, start, min(start + BLOCK, prod(shape)))
+        scale = xp.reshape(xp.max(xp.abs(part), (0,)), (1,))
+        parts.append(xp.cast(part / scale, "float") * scale)
+    return xp.reshape(xp.concatenate(parts, 0), shape)
+
+
 def amsgrad(xp: Any, s: Scalars, p: Any, g: Any, m: Any, v: Any, largest: Any) -> tuple[Any, ...]:
     """Step as Adam does, over the largest average so far."""
     m = _average(m, g, s.beta)
@@ -129,9 +171,22 @@ RULES: Mapping[str, Rule] = {
         amsgrad,
         {"square": 1, "add": 3, "sqrt": 1, "mul": 5, "div": 1, "sub": 1, "max": 1},
     ),
+    "adam8bit": Rule(
+        ("m", "v"),
+        adam8bit,
+        {"square": 1, "add": 3, "sqrt": 1, "mul": 7, "div": 3, "sub": 1, "abs": 2, "max": 2, "cast": 2},
+        dtype="int8",
+        block=256,
+    ),
     "lion": Rule(("m",), lion, {"mul": 6, "add": 2, "sign": 1, "sub": 2}),
 }
 """The optimizers; each is checked against torch.optim, or against its paper where torch has none."""
+
+BLOCK = 256
+"""Elements of a block of adam8bit."""
+
+SCALE = "fp32"
+"""The dtype of the scale of a block."""
 
 USUAL = Scalars(rate=1e-3, decay=1e-5, beta=0.9, beta2=0.999, eps=1e-8)
 
@@ -178,10 +233,10 @@ class Update(Op):
         return tuple(value(t.axes, t.dims, t.dtype) for t in (ins[0], *ins[2:]))
 
     def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
-        """Return the rule's primitives for each element."""
-        return {
-            primitive: normal(count * ins[0].numel) for primitive, count in RULES[self.rule].parts.items()
-        }
+        """Return the rule's primitives for each element; the largest of a block is a chain of its own."""
+        rule = RULES[self.rule]
+        found = {primitive: normal(count * ins[0].numel) for primitive, count in rule.parts.items()}
+        return found if rule.block is None else {**found, "chain": rule.scales(ins[0].numel)}
 
     def vjp(self, emit: Emit, node: NodeLike, g: str, wanted: frozenset[int]) -> dict[int, str]:
         """Refuse: a step is not differentiated."""
