@@ -88,6 +88,19 @@ Step_ = Node | Repeat
 
 
 @dataclass(frozen=True, slots=True)
+class Remat:
+    """A region whose inputs alone are kept for backward: it is run again there.
+
+    ``labels`` are its nodes and repeats, next to each other in one scope; the outputs of the nodes in ``keep``
+    are kept all the same, and these nodes are not run again.
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    keep: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Graph:
     """A model as a computation graph.
 
@@ -104,6 +117,7 @@ class Graph:
         doc: one paragraph.
         bound: the sizes that were replaced, and by what.
         notes: what a reader of its source left out, such as keys of a configuration that are not read.
+        remats: regions that are run again in backward.
         aliases: names that stand for a quotient or product of sizes (``d`` for ``h/a``); they can be bound.
     """
 
@@ -120,6 +134,7 @@ class Graph:
     bound: Mapping[str, Expr] = field(default_factory=lambda: MappingProxyType({}))
     aliases: Mapping[str, Expr] = field(default_factory=lambda: MappingProxyType({}))
     notes: tuple[str, ...] = ()
+    remats: tuple[Remat, ...] = ()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle through plain dictionaries."""

@@ -1,0 +1,118 @@
+"""Which nodes are run again in backward: the segments of a checkpoint policy, placed on a graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from symacct.errors import UsageError, unknown
+from symacct.nodes import Graph, Node, Repeat, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from sympy import Expr
+
+    from symacct.nodes import Step_
+    from symacct.policy import Checkpoint
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """How the iterations of the outermost repeats are cut into segments.
+
+    ``segments - 1`` of them have ``size`` iterations, the last one has ``rest``: formulas, integers at a run.
+    """
+
+    segments: Expr
+    size: Expr
+    rest: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where segments stand.
+
+    Attributes:
+        regions: the region that a node or repeat belongs to, by label.
+        cut: how outermost repeats are cut, if they are.
+        nothing: whether the outermost repeats save nothing at all.
+        kept: labels of nodes in a region whose outputs are kept all the same.
+    """
+
+    regions: Mapping[str, str]
+    cut: Cut | None = None
+    nothing: bool = False
+    kept: frozenset[str] = frozenset()
+
+    def runs(self, nodes: Sequence[Step_]) -> Iterator[tuple[str | None, list[Step_]]]:
+        """Yield the nodes of one scope in order, those of one region together."""
+        for region, run in groupby(nodes, key=lambda node: self.regions.get(node.label)):
+            yield region, list(run)
+
+
+def outermost(graph: Graph) -> tuple[Repeat, ...]:
+    """Return the repeats that stand in no other one."""
+    return tuple(node for node in graph.nodes if isinstance(node, Repeat))
+
+
+def placed(graph: Graph, checkpoint: Checkpoint, cut: Cut | None = None) -> Placement:
+    """Return where a checkpoint policy puts its segments, with those that the graph has itself.
+
+    Raises:
+        UnknownNameError: a region or op that the graph does not have.
+        UsageError: the policy wants a repeat and there is none, or segments would stand in segments.
+    """
+    own = {label: remat.name for remat in graph.remats for label in remat.labels}
+    kept = frozenset(label for remat in graph.remats for label in remat.keep)
+    if checkpoint.kind == "none":
+        return Placement(MappingProxyType(own), kept=kept)
+    if own:
+        raise UsageError(
+            f"graph {graph.name} has regions of its own that are run again",
+            where=f"checkpoint {checkpoint.describe()}",
+            expected="checkpoint none, or a graph without such regions",
+            got=", ".join(sorted(set(own.values()))),
+            fix="segments inside of segments are not derived: leave one of them out",
+        )
+    if checkpoint.kind == "selective":
+        return Placement(MappingProxyType(_selected(graph, checkpoint.regions)))
+    if not outermost(graph):
+        raise UsageError(
+            f"graph {graph.name} repeats nothing, so that there are no blocks to cut",
+            where=f"checkpoint {checkpoint.describe()}",
+            expected="a graph with a repeat",
+            got="none",
+            fix="use selective:REGION with the name of a region or an op",
+        )
+    if checkpoint.kind == "store-nothing":
+        return Placement(MappingProxyType({}), nothing=True)
+    return Placement(MappingProxyType({}), cut=cut)
+
+
+def _selected(graph: Graph, names: tuple[str, ...]) -> dict[str, str]:
+    """Return the region of every node or repeat that lies in one of the named ones, or is one."""
+    labels = [node.label for node, _ in walk(graph.nodes)]
+    found: dict[str, str] = {}
+    for name in names:
+        hits = {label: at for label in labels if (at := _within(label, name)) is not None}
+        if not hits:
+            parts = {part for node, _ in walk(graph.nodes) if isinstance(node, Node) for part in node.label.split("/")}
+            raise unknown("region or op", name, sorted(parts), where=f"graph {graph.name}")
+        found |= hits
+    return found
+
+
+def _within(label: str, name: str) -> str | None:
+    """Return the path of the region with that name around a label, or None.
+
+    >>> _within("layers/attention/core/mix", "core"), _within("layers/up", "core")
+    ('layers/attention/core', None)
+    """
+    parts, wanted = label.split("/"), name.split("/")
+    for start in range(len(parts) - len(wanted) + 1):
+        if parts[start : start + len(wanted)] == wanted:
+            return "/".join(parts[: start + len(wanted)])
+    return None
