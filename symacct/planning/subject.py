@@ -1,0 +1,269 @@
+"""What is trained or served: a graph of which everything follows, or a number of parameters alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from symacct.account import Account
+from symacct.algebra.evaluate import evaluate, names_of, substitute
+from symacct.algebra.normal import normal
+from symacct.algebra.symbols import as_expr
+from symacct.errors import GraphError, SizeError, UnknownNameError, UsageError
+from symacct.planning.entries import Entry, Stated, fraction, share, stated
+from symacct.planning.leading import attention, leading
+from symacct.policy import Policy
+from symacct.printers import text
+from symacct.units import Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PARAMETER, PER_TOKEN, BYTE = Unit("parameter"), Unit("FLOP/token"), Unit("byte")
+COEFFICIENT, PER_SEQUENCE = Unit("FLOP/(parameter*token)"), Unit("byte/sequence")
+SHAPE = {"L": "layers", "H": "heads", "K": "features of a head", "S": "tokens per sequence"}
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is known of a model.
+
+    Attributes:
+        name: of the graph, or the number of parameters.
+        doc: what it is, in one sentence.
+        convention: the choices of the account, in words.
+        policy: the choices of the run, in words.
+        at: the sizes at which everything is said.
+        entries: the numbers.
+        absent: pairs of a quantity, and why it cannot be said.
+        account: what the graph costs at its sizes; None where there is no graph.
+    """
+
+    name: str
+    doc: str
+    convention: str
+    policy: str
+    at: tuple[tuple[str, int], ...]
+    entries: tuple[Entry, ...]
+    absent: tuple[tuple[str, str], ...] = ()
+    account: Account | None = None
+
+
+def coefficient(policy: Policy) -> Entry:
+    """Return the FLOPs of a token for each parameter: 6 where a model trains, 2 where it does not."""
+    each = leading(policy).model
+    about = "derived from a linear layer"
+    return Entry("flops.parameter", "g", "", each, COEFFICIENT, about)
+
+
+# ---- parameters alone ----
+
+
+def of_parameters(
+    params: Stated,
+    policy: Policy,
+    *,
+    active: Stated | None = None,
+    shape: Mapping[str, int] | None = None,
+    recompute: Stated | None = None,
+) -> Subject:
+    """Return what a number of parameters says.
+
+    Args:
+        params: how many there are.
+        policy: precision, optimizer and workload.
+        active: how many of them a token touches; all where nothing is said.
+        shape: layers ``L``, heads ``H``, features of a head ``K``, tokens per sequence ``S``, for attention.
+        recompute: the share of the forward pass that is run again in backward.
+
+    >>> from symacct.policy import Policy
+    >>> found = of_parameters("70B", Policy())
+    >>> [str(one) for one in found.entries if one.symbol == "c"]
+    ['c = 420000000000 FLOP/token']
+    """
+    whole = fraction(stated(params, "a number of parameters", "parameter", "70B").expr)
+    used = whole if active is None else fraction(stated(active, "active parameters", "parameter", "37B").expr)
+    if used > whole:
+        what = "more parameters are active than there are"
+        raise UsageError(what, expected=f"at most {whole}", got=str(used))
+    entries = [Entry("params", "N", "", whole, PARAMETER, "given"), coefficient(policy)]
+    letter = "N" if active is None else "A"
+    if active is not None:
+        entries.insert(1, Entry("params.active", "A", "", used, PARAMETER, "given"))
+    entries += _flops_of_token(letter, used, policy, shape or {}, recompute)
+    each = leading(policy).static
+    if each is not None:
+        about = "with gradients and states"
+        about = about if policy.workload == "train" else "parameters"
+        formula = f"{each} byte/parameter * N"
+        entries.append(Entry("memory.static", "M", formula, each * whole, BYTE, about))
+    why = "it needs a graph or a model"
+    absent = [(name, why) for name in ("params.nonembedding", "memory.activations", "memory.kv_cache")]
+    if each is None:
+        absent.append(("memory.static", f"{policy.optimizer} keeps no fixed number of bytes per parameter"))
+    sizes = tuple((shape or {}).items())
+    return Subject(
+        "parameters alone", "", "leading term only: each active weight is used once for each token",
+        policy.describe(), sizes, tuple(entries), tuple(absent),
+    )  # fmt: skip
+
+
+def _flops_of_token(
+    letter: str, used: Fraction, policy: Policy, shape: Mapping[str, int], recompute: Stated | None
+) -> list[Entry]:
+    each, about = leading(policy), "leading term"
+    model, forward = each.model * used, each.forward * used
+    formula = f"g*{letter}"
+    if shape:
+        if missing := [f"{name} ({SHAPE[name]})" for name in SHAPE if name not in shape]:
+            what = "attention is counted from all four of its sizes"
+            raise UsageError(what, expected=", ".join(SHAPE), got=f"no {', '.join(missing)}")
+        term = attention(policy.workload)
+        model += fraction(evaluate(term, shape))
+        forward += fraction(evaluate(attention("forward"), shape))
+        formula, about = f"g*{letter} + {text(term)} * 1 FLOP/token", "leading term, and attention"
+    entries = [Entry("flops.token", "c", formula, model, PER_TOKEN, about)]
+    again = Fraction(0) if recompute is None else share(recompute, "the share that is run again")
+    if policy.workload == "train":
+        formula = "c" if not again else f"c + {again} * (forward FLOPs of a token)"
+        said = f"with {_percent(again)} of the forward pass run again" if again else "nothing is run again"
+        entries.append(Entry("flops.token.hardware", "h", formula, model + again * forward, PER_TOKEN, said))
+    elif again:
+        raise UsageError("only training runs anything again", expected="workload train", got=policy.workload)
+    return entries
+
+
+def _percent(value: Fraction) -> str:
+    return f"{float(100 * value):.4g} %"
+
+
+# ---- a graph ----
+
+
+def of_account(account: Account, sizes: Mapping[str, int]) -> Subject:
+    """Return what a graph says at sizes; the number of sequences may be left open.
+
+    Raises:
+        SizeError: the graph states no tokens, or a size is missing.
+    """
+    graph = account.graph
+    if graph.tokens is None:
+        raise SizeError(
+            f"graph {graph.name} states no tokens", expected='@graph(..., tokens="B*S")', got="no tokens",
+            fix="say how many tokens a step has, or plan from --params and --tokens",
+        )  # fmt: skip
+    bound = account.bind(sizes) if sizes else account
+    trains = account.trains
+    entries = [
+        _count(bound, "params", "N", "each weight once"),
+        _count(bound, "params.active", "A", "touched by a token"),
+        _count(bound, "params.nonembedding", "E", "without tables of lookups"),
+        coefficient(account.policy),
+    ]
+    model = "flops.model" if trains else "flops.forward"
+    entries.append(per_token(account, bound, model, "c", "contractions, with attention"))
+    if trains:
+        said = "with what is run again" if bound["flops.recompute"].expr != 0 else "nothing is run again"
+        entries.append(per_token(account, bound, "flops.hardware", "h", said))
+    entries.append(_static(bound))
+    one, absent = _one_sequence(account, sizes)
+    return Subject(
+        graph.name, " ".join(graph.doc.split("\n\n")[0].split()), account.convention.describe(),
+        account.policy.describe(), tuple(sizes.items()), (*entries, *one), absent, bound,
+    )  # fmt: skip
+
+
+def per_token(account: Account, bound: Account, name: str, symbol: str, about: str) -> Entry:
+    """Return a number of FLOPs over the number of tokens.
+
+    Raises:
+        SizeError: a size is missing.
+    """
+    value = normal(bound[name].expr / bound["tokens"].expr)
+    if free := names_of(value):
+        raise _missing(bound, free, f"{name} of a token")
+    formula = text(normal(account[name].expr / account["tokens"].expr), account.graph.order)
+    title = "flops.token" if symbol == "c" else "flops.token.hardware"
+    return Entry(title, symbol, formula, fraction(value), PER_TOKEN, about)
+
+
+def _missing(account: Account, names: list[str], what: str) -> SizeError:
+    meanings = ", ".join(f"{name} ({account.graph.sizes.get(name, '')})" for name in names)
+    return SizeError(
+        f"{what} depends on sizes that are not given", where=f"graph {account.graph.name}", expected=meanings,
+        got="no value", fix=f"add --at {','.join(f'{name}=...' for name in names)}",
+    )  # fmt: skip
+
+
+def _count(bound: Account, name: str, symbol: str, about: str) -> Entry:
+    value = bound[name].expr
+    if free := names_of(value):
+        raise _missing(bound, free, name)
+    return Entry(name, symbol, "", fraction(value), PARAMETER, about)
+
+
+STATIC = ("parameters", "gradients", "master", "optimizer")
+
+
+def _static(bound: Account) -> Entry:
+    weights = fraction(bound["params"].expr)
+    each = {
+        part: fraction(bound[f"memory.{part}"].expr) / weights
+        for part in STATIC
+        if bound.has(f"memory.{part}")
+    }
+    whole = sum(each.values(), Fraction(0))
+    formula = f"{whole} byte/parameter * N" if whole.denominator == 1 else ""
+    about = " + ".join(f"{_short(value)} {part}" for part, value in each.items() if value)
+    return Entry("memory.static", "M", formula, whole * weights, BYTE, about)
+
+
+def _short(value: Fraction) -> str:
+    return str(value) if value.denominator == 1 else f"{float(value):.4g}"
+
+
+def batch_size(account: Account) -> str | None:
+    """Return the name of the size that counts sequences, where there is one."""
+    meanings = account.graph.sizes
+    names = [
+        name for name in names_of(as_expr(account.graph.tokens)) if meanings[name].startswith("sequences")
+    ]
+    return names[0] if len(names) == 1 else None
+
+
+def _one_sequence(
+    account: Account, sizes: Mapping[str, int]
+) -> tuple[tuple[Entry, ...], tuple[tuple[str, str], ...]]:
+    """Return what one sequence keeps: activations in training, keys and values when it is served."""
+    batch = batch_size(account)
+    if batch is None:
+        why = "no size of the graph counts sequences"
+        return (), (("memory.activations", why), ("memory.kv_cache", why))
+    one = {**sizes, batch: 1}
+    kept = [_kept(account, one, batch), _cached(account, one, batch)]
+    found = tuple(entry for entry in kept if isinstance(entry, Entry))
+    return found, tuple(entry for entry in kept if not isinstance(entry, Entry))
+
+
+def _kept(account: Account, one: Mapping[str, int], batch: str) -> Entry | tuple[str, str]:
+    name = "memory.activations"
+    if not account.has(name):
+        return name, "nothing is kept for backward outside training"
+    formula = text(account.bind({batch: 1})[name].expr, account.graph.order)
+    about = f"kept for backward ({batch} = 1)"
+    return Entry(name, "a", formula, fraction(account.bind(one)[name].expr), PER_SEQUENCE, about)
+
+
+def _cached(account: Account, one: Mapping[str, int], batch: str) -> Entry | tuple[str, str]:
+    name = "memory.kv_cache"
+    policy = Policy(account.policy.precision, workload="prefill")
+    try:
+        served = Account(account.source, policy, account.convention)
+        expr = served[name].expr
+    except (GraphError, UnknownNameError):
+        return name, "the graph caches no keys and values"
+    value = evaluate(expr, {size: one[size] for size in names_of(expr)})
+    formula = text(substitute(expr, {batch: 1}), account.graph.order)
+    about = f"keys and values, served ({batch} = 1)"
+    return Entry(name, "k", formula, fraction(value), PER_SEQUENCE, about)
