@@ -61,7 +61,7 @@ def _decoding(graph: Graph) -> Graph:
             got="no such node",
             fix="use the workload forward or prefill",
         )
-    windows = _windows(graph, keys)
+    windows = windows(graph, keys)
     tensors = dict(graph.tensors)
     short: set[str] = set()
 
@@ -91,7 +91,7 @@ def _decoding(graph: Graph) -> Graph:
     return replace(graph, tensors=MappingProxyType(tensors), nodes=nodes, conditions=conditions).bind(one)
 
 
-def _windows(graph: Graph, keys: Sequence[Node]) -> Mapping[str, Expr]:
+def windows(graph: Graph, keys: Sequence[Node]) -> Mapping[str, Expr]:
     """Return the window of each node of keys or values that nothing looks back on further than a window."""
     nodes = [node for node, _ in walk(graph.nodes) if isinstance(node, Node)]
     found = {}

@@ -1,0 +1,151 @@
+"""What is alive after each step of a schedule, at integer sizes: its peak, and what is there at that moment."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from symacct.algebra.evaluate import evaluate
+from symacct.algebra.normal import normal
+from symacct.algebra.symbols import as_expr
+from symacct.derivation.closing import closed
+from symacct.derivation.placement import Cut, outermost, placed
+from symacct.derivation.schedule import Choices, Schedule, Storage, scheduled
+from symacct.errors import SizeError
+from symacct.nodes import Graph, Repeat, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from symacct.derivation.schedule import Action
+    from symacct.policy import Policy
+
+MOST_TURNS = 2_000
+"""How many iterations of outermost repeats a schedule is written out for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The worst moment of a schedule.
+
+    Attributes:
+        nbytes: alive then, without parameters, graph inputs and what the optimizer keeps.
+        action: the step that ran.
+        alive: the storages, oldest first.
+    """
+
+    nbytes: Fraction
+    action: Action | None
+    alive: tuple[Storage, ...]
+
+
+def nbytes_of(policy: Policy, storage: Storage) -> Fraction:
+    """Return bytes per element of a storage; the ``paper`` account leaves statistics out."""
+    tensor = storage.tensor
+    if policy.saves == "paper" and tensor.dtype == "stat":
+        return Fraction(0)
+    role = "weight gradient" if storage.kind == "parameter gradient" else "activation"
+    return policy.nbytes(tensor.dtype, role)
+
+
+def choices_of(policy: Policy, micro: int) -> Choices:
+    """Return what of a policy a schedule depends on."""
+    return Choices(
+        policy.saves,
+        policy.checkpoint.recompute,
+        policy.hold_output,
+        policy.grads,
+        policy.update,
+        policy.input_grad,
+        micro,
+        policy.accumulate,
+    )
+
+
+def at_sizes(graph: Graph, policy: Policy, sizes: Mapping[str, int]) -> Schedule:
+    """Return the schedule of a graph at integer sizes, every iteration written out.
+
+    Raises:
+        SizeError: there are too many iterations.
+    """
+    loss = closed(graph)
+    known = {name: as_expr(size) for name, size in sizes.items()}
+    turns = [int(evaluate(r.count, known)) for r in outermost(graph)]
+    if sum(turns) > MOST_TURNS:
+        raise SizeError(
+            f"graph {graph.name} has too many iterations to write them out",
+            expected=f"at most {MOST_TURNS}",
+            got=str(sum(turns)),
+            fix="take a smaller count",
+        )
+    micro = int(evaluate(policy.accumulate, known))
+    cut = integer_cut(policy, max(turns, default=0), known)
+    return scheduled(
+        loss, graph.outputs, placed(graph, policy.checkpoint, cut), choices_of(policy, min(micro, 3)), sizes
+    )
+
+
+def integer_cut(policy: Policy, count: int, known: Mapping[str, object]) -> Cut | None:
+    """Return the segments of a policy for a count of iterations; the root of it is rounded up."""
+    if policy.checkpoint.kind == "sqrt":
+        size = next(k for k in range(count + 1) if k * k >= count)
+    elif policy.checkpoint.every is not None:
+        size = int(evaluate(policy.checkpoint.every, known))  # type: ignore[arg-type]
+    else:
+        return None
+    size = max(size, 1)
+    segments = max(-(-count // size), 1)
+    return Cut(as_expr(segments), as_expr(size), as_expr(max(count - (segments - 1) * size, 0)))
+
+
+def deaths(schedule: Schedule) -> Mapping[int, list[Storage]]:
+    """Return the storages that die after each step, by its position."""
+    found: defaultdict[int, list[Storage]] = defaultdict(list)
+    for storage in schedule.storages:
+        if not storage.forever:
+            found[storage.last].append(storage)
+    return found
+
+
+def worst(
+    schedule: Schedule, size: Callable[[Storage], Fraction], only: Callable[[Storage], bool] | None = None
+) -> Moment:
+    """Return the worst moment of a schedule, the first of several.
+
+    Args:
+        schedule: the steps.
+        size: bytes of a storage.
+        only: which storages count; all of them if left out.
+    """
+    ends, level, best, at = deaths(schedule), Fraction(0), Fraction(0), -1
+    for position, action in enumerate(schedule.actions):
+        level += sum(size(s) for s in action.makes if only is None or only(s))
+        if level > best:
+            best, at = level, position
+        level -= sum(size(s) for s in ends.get(position, ()) if only is None or only(s))
+    if at < 0:
+        return Moment(best, None, ())
+    alive = tuple(
+        s
+        for s in schedule.storages
+        if s.born <= at and (s.forever or s.last >= at) and (only is None or only(s))
+    )
+    return Moment(best, schedule.actions[at], alive)
+
+
+def sizes_at(graph: Graph, policy: Policy, sizes: Mapping[str, int]) -> Callable[[Storage], Fraction]:
+    """Return the function that says how many bytes a storage takes at integer sizes."""
+    indices = {r.name: r.index.name for r, _ in walk(graph.nodes) if isinstance(r, Repeat)}
+    known: dict[tuple[object, ...], Fraction] = {}
+
+    def size(storage: Storage) -> Fraction:
+        key = (storage.tensor.dims, storage.tensor.dtype, storage.kind == "parameter gradient", storage.at)
+        if key not in known:
+            at = {indices[name]: turn for name, turn in zip(storage.tensor.path, storage.at, strict=False)}
+            elements = evaluate(normal(storage.tensor.numel), {**sizes, **at})
+            known[key] = nbytes_of(policy, storage) * Fraction(int(elements.p), int(elements.q))
+        return known[key]
+
+    return size
