@@ -15,6 +15,7 @@ from symacct.build import Definition
 from symacct.convention import CHOICES, Convention
 from symacct.convention import convention as named_convention
 from symacct.derivation.differentiate import Step, differentiate
+from symacct.derivation.growth import cached_tokens
 from symacct.derivation.ranges import over
 from symacct.derivation.saved import Saved, saved
 from symacct.derivation.static import Parameter, parameters, scales, trained
@@ -144,8 +145,9 @@ class Account:
             return False
         if name.startswith(UPDATING):
             return self.policy.optimizer is not None
-        if name == "memory.kv_cache":
-            return self.policy.workload in SERVING and caches(self.source) is not None
+        if name.startswith("memory.kv_cache"):
+            served = self.policy.workload in SERVING and caches(self.source) is not None
+            return served and (name == "memory.kv_cache" or cached_tokens(self.source) is not None)
         return name != "tokens" or self.graph.tokens is not None
 
     def __getitem__(self, name: str) -> Quantity:
@@ -174,7 +176,7 @@ class Account:
                 where=f"graph {self.graph.name}, {self.policy.describe()}",
                 expected=f"one of: {', '.join(known for known in self.names() if _akin(known, name))}",
                 got=name,
-                fix=_why_absent(name),
+                fix=_why_absent(name, serves=self.policy.workload in SERVING),
             )
 
     def _total(self, name: str) -> Expr:
@@ -244,6 +246,8 @@ class Account:
             return tuple(terms.data(self.graph, self.saved, self.policy))
         if item == "kv_cache":
             return self._cache()
+        if item == "kv_cache.token":
+            return self._cache_of_a_token()
         reached = {
             name: total(over(self.graph.tensors[name].numel, path) for path in paths)
             for name, paths in trained(self.step).items()
@@ -262,6 +266,16 @@ class Account:
         graph, lengths = found
         kept = terms.cache(graph, self.policy)
         return tuple(replace(term, expr=normal(substitute(term.expr, lengths))) for term in kept)
+
+    def _cache_of_a_token(self) -> tuple[Term, ...]:
+        """Return what one token adds to the cache: the cache over the tokens it holds."""
+        tokens, found = cached_tokens(self.source), caches(self.source)
+        if tokens is None or found is None:
+            return ()
+        if self.policy.workload == "prefill":
+            tokens = substitute(tokens, found[1])
+        unit = unit_of("memory.kv_cache.token")
+        return tuple(replace(term, expr=normal(term.expr / tokens), unit=unit) for term in self._cache())
 
     # ---- evaluation ----
 
@@ -298,10 +312,14 @@ def _akin(name: str, other: str) -> bool:
     return name.partition(".")[0] == other.partition(".")[0]
 
 
-def _why_absent(name: str) -> str:
+def _why_absent(name: str, *, serves: bool) -> str:
     if name.startswith(UPDATING):
         return "name an optimizer (--optimizer adamw)"
-    if name == "memory.kv_cache":
+    if name == "memory.kv_cache.token" and serves:
+        return (
+            "read memory.kv_cache at a length: tokens differ in what they add (a window), or are not stated"
+        )
+    if name.startswith("memory.kv_cache"):
         return "use the workload prefill or decode"
     return "the graph states no tokens" if name == "tokens" else "use the workload train"
 

@@ -31,9 +31,10 @@ UNITS = {
     "memory": Unit("byte"),
     "params": Unit("parameter"),
     "tokens": Unit("token"),
+    "memory.kv_cache.token": Unit("byte/token"),
     "intensity": Unit("FLOP/byte"),
 }
-"""The unit of each family of quantities."""
+"""The unit of each family of quantities, and of those that differ from their family."""
 
 PHASES = {
     "flops.forward": ("forward",),
@@ -51,7 +52,7 @@ MOVES = {
 DIRECTIONS = {"": (False, True), ".read": (False,), ".written": (True,)}
 PARAMETERS = ("params", "params.trainable", "params.active", "params.matmul", "params.nonembedding")
 STATIC = ("parameters", "gradients", "master", "optimizer")
-MEMORY = (*STATIC, "static", "data", "activations", "kv_cache")
+MEMORY = (*STATIC, "static", "data", "activations", "kv_cache", "kv_cache.token")
 
 
 def _listed() -> Iterator[str]:
@@ -92,10 +93,10 @@ class Term:
 def unit_of(name: str) -> Unit:
     """Return the unit of a quantity.
 
-    >>> str(unit_of("flops.model.all"))
-    'FLOP'
+    >>> str(unit_of("flops.model.all")), str(unit_of("memory.kv_cache.token"))
+    ('FLOP', 'byte/token')
     """
-    return UNITS.get(name.partition(".")[0], ONE)
+    return UNITS.get(name) or UNITS.get(name.partition(".")[0], ONE)
 
 
 def flops_scope(name: str) -> tuple[tuple[str, ...], bool]:

@@ -61,7 +61,7 @@ def _decoding(graph: Graph) -> Graph:
             got="no such node",
             fix="use the workload forward or prefill",
         )
-    windows = windows(graph, keys)
+    short_of = windows(graph, keys)
     tensors = dict(graph.tensors)
     short: set[str] = set()
 
@@ -69,8 +69,8 @@ def _decoding(graph: Graph) -> Graph:
         if isinstance(node.op, Keys):
             made = tensors[node.outs[0]]
             name, op = f"{node.label}/cache", Cached(node.op.axis, node.op.name)
-            if node.label in windows:
-                made = _resized(made, node.op.name, Min(node.op.length, windows[node.label]))
+            if node.label in short_of:
+                made = _resized(made, node.op.name, Min(node.op.length, short_of[node.label]))
                 short.add(name)
             tensors[name] = replace(made, name=name, role="cache")
             node = replace(node, op=op, ins=(name, *node.ins))

@@ -43,6 +43,7 @@ _OTHERS = {
     "memory.data": "graph inputs that are not saved",
     "memory.activations": "what is saved when forward ends, inputs that backward reads included",
     "memory.kv_cache": "keys and values kept between tokens",
+    "memory.kv_cache.token": "the same for one token, where each adds as many bytes",
 }
 
 
@@ -102,7 +103,12 @@ GROUPS = (
         ("memory.parameters", "memory.gradients", "memory.master", "memory.optimizer"),
         "memory.static",
     ),
-    Group("memory of data", (), None, ("memory.data", "memory.activations", "memory.kv_cache")),
+    Group(
+        "memory of data",
+        (),
+        None,
+        ("memory.data", "memory.activations", "memory.kv_cache", "memory.kv_cache.token"),
+    ),
 )
 """The sections of a report, in order."""
 
