@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from symacct.cli import catalogue, output
 from symacct.errors import UsageError
-from symacct.policy import DTYPE_BITS, PRECISIONS
+from symacct.policy import PRECISIONS
 from symacct.report.names import MEANINGS
 from symacct.report.table import Column, Table, as_csv, as_markdown, as_text
 
@@ -48,7 +48,7 @@ def _precision(one: Precision) -> tuple[str, ...]:
 LISTS: Mapping[str, tuple[tuple[str, ...], Callable[[], catalogue.Rows]]] = {
     "graphs": (("name", "what it is", "sizes"), _graphs),
     "models": (("name", "what it is", "family", "source"), _models),
-    "dtypes": (("name", "bits"), lambda: [(name, str(bits)) for name, bits in DTYPE_BITS.items()]),
+    "dtypes": (("name", "bits", "largest", "smallest", "epsilon or step", "what it is"), catalogue.dtypes),
     "conventions": (("name", "what it counts"), catalogue.conventions),
     "optimizers": (("name", "bytes of fp32 states per parameter", "what it does"), catalogue.optimizers),
     "precisions": (

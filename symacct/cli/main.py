@@ -24,8 +24,11 @@ VERBS = {
     "prove": "a claim: proved, refuted or undecided, and what is true instead",
     "compare": "two graphs, formulas or conventions: difference, ratio, crossing, by op",
     "calc": "arithmetic with units, checked: '6e24 FLOP / (4e17 FLOP/s)' --to day",
+    "mfu": "MFU and HFU from a measurement; more than 1 is diagnosed",
+    "plan": "one screen: parameters, FLOPs, days, memory, what binds",
     "check": "run a graph with torch: derived against counted",
     "verify": "check a certificate with the small kernel alone",
+    "dtype": "a number format: range, precision, and what becomes of numbers in it",
     "list": "what there is: graphs, models, dtypes, conventions, units, ...",
 }
 """The verbs, in the order of the help; each is a module of this package."""

@@ -147,7 +147,7 @@ class Format:
 
     @property
     def epsilon(self) -> Fraction:
-        """The distance from 1 to the next number; half of it is the largest relative error of rounding."""
+        """The distance from 1 to the next number; no relative error of rounding exceeds half of it."""
         return power(-self.fraction)
 
     @property

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from symacct.formats.block import Element
 
 IEEE = "IEEE 754-2019, section 3.6"
+IEEE_LIKE = "the rules of IEEE 754-2019, section 3.4; float8_e4m3 of ml_dtypes"
 FP8 = "Micikevicius et al. 2022, FP8 Formats for Deep Learning, arXiv 2209.05433; OCP OFP8 1.0"
 FNUZ = "Noune et al. 2022, 8-bit Numerical Formats for Deep Neural Networks, arXiv 2206.02915"
 MX = "OCP Microscaling Formats (MX) Specification 1.0, sections 5 and 6"
@@ -30,9 +31,17 @@ _ELEMENTS: tuple[Element, ...] = (
     Format("tf32", 8, 10, 127, "ieee", "what tensor cores read of an fp32 word; stored in 32 bits", TF32, 13),
     Format("bf16", 8, 7, 127, "ieee", "the upper half of an fp32 word", BF16),
     Format("fp16", 5, 10, 15, "ieee", "half precision", IEEE),
-    Format("fp8_e4m3", 4, 3, 7, "fn", "weights and activations; no infinities, so ±448", FP8),
-    Format("fp8_e4m3fnuz", 4, 3, 8, "fnuz", "MI300: bias 8 instead of 7 halves the range, so ±240", FNUZ),
-    Format("fp8_e4m3_ieee", 4, 3, 7, "ieee", "largest exponent kept as IEEE 754 does, so ±240", IEEE),
+    Format("fp8_e4m3", 4, 3, 7, "fn", "weights and activations; all ones is not-a-number, so ±448", FP8),
+    Format(
+        "fp8_e4m3fnuz",
+        4,
+        3,
+        8,
+        "fnuz",
+        "MI300: all ones is a number (480) and bias 8 halves it, so ±240",
+        FNUZ,
+    ),
+    Format("fp8_e4m3_ieee", 4, 3, 7, "ieee", "the rules of IEEE 754 in 8 bits, so ±240", IEEE_LIKE),
     Format("fp8_e5m2", 5, 2, 15, "ieee", "gradients; the upper half of an fp16 word", FP8),
     Format("fp8_e5m2fnuz", 5, 2, 16, "fnuz", "MI300: bias 16, all codes but one are numbers", FNUZ),
     Format("fp6_e2m3", 2, 3, 1, "none", "element of MXFP6", MX),
@@ -93,6 +102,15 @@ SEVERAL: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )  # fmt: skip
 """Names that stand for several formats, which are equal in bits alone."""
+
+STORED: Mapping[str, str] = MappingProxyType(
+    {
+        "fp8": "either of fp8_e4m3 and fp8_e5m2, where bits alone count",
+        "fp4": "another name for fp4_e2m1",
+        "bool": "a byte, as torch stores it",
+    }
+)
+"""What else has a size in memory, and what it is."""
 
 BITS: Mapping[str, Fraction] = MappingProxyType(
     {
