@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from symacct.algebra.symbols import as_expr
 from symacct.derivation.storage import Storage
+from symacct.derivation.weight_use import Roles, Use, other_words, refused, roles_of, weight_words
 from symacct.errors import RuleError
 from symacct.nodes import Graph, Node, Repeat, walk
 from symacct.ops.einsum import Einsum
@@ -28,31 +29,12 @@ RANK = "r"
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
-    """One contraction of a weight: ``root`` is the weight, ``read`` the view of it that is contracted."""
-
-    node: Node
-    slot: int
-    root: str
-    read: Tensor
-
-
-@dataclass(frozen=True, slots=True)
-class _Roles:
-    """What a contraction does with each axis of a weight: runs along it, sums it, or hands it on."""
-
-    along: tuple[str, ...]
-    summed: tuple[str, ...]
-    made: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class _Pair:
     """The two weights beside one, and what the contraction that they were made for does with its axes."""
 
     down: str
     up: str
-    roles: _Roles
+    roles: Roles
 
 
 class Rewriter:
@@ -77,8 +59,11 @@ class Rewriter:
     def run(self, uses: Iterable[Use]) -> Graph:
         """Return the graph with adapters beside these contractions, and everything else frozen."""
         for use in uses:
-            self._require_plain(use)
-            self._adapt(use)
+            try:
+                self._require_plain(use)
+                self._adapt(use)
+            except RuleError as error:
+                raise error.at(f"graph {self.graph.name}, node {use.node.label}") from None
         ordered = [name for old in self.graph.tensors for name in (old, *self.beside.get(old, ()))]
         ordered += [name for name in self.tensors if name not in set(ordered)]
         inputs = self.graph.trainable & set(self.graph.inputs)
@@ -126,11 +111,11 @@ class Rewriter:
             x = self._made(use, Elementwise("scale", self.scale), (x,), f"{base}/scale")
         self.renamed[node.outs[0]] = self._made(use, Elementwise("add"), (node.outs[0], x), f"{base}/add")
 
-    def _products(self, use: Use, roles: _Roles) -> tuple[Op, Op]:
+    def _products(self, use: Use, roles: Roles) -> tuple[Op, Op]:
         """Return ``x A`` and ``.. B`` as contractions, in the words of the product they stand beside."""
         op = use.node.op
         assert isinstance(op, Einsum)
-        given, words = _given(use), _words(use)
+        given, words = other_words(use), weight_words(use)
         inner = _fresh(self.axis, {*op.left, *op.right, *op.out})
         along, summed, made = (
             tuple(words[axis] for axis in axes) for axes in (roles.along, roles.summed, roles.made)
@@ -144,7 +129,7 @@ class Rewriter:
             return Einsum(first, given, low, contraction=True), Einsum(second, low, op.out, contraction=True)
         return Einsum(given, first, low, contraction=True), Einsum(low, second, op.out, contraction=True)
 
-    def _chosen_rows(self, use: Use, roles: _Roles) -> tuple[Op, Op]:
+    def _chosen_rows(self, use: Use, roles: Roles) -> tuple[Op, Op]:
         """Return ``x A`` and ``.. B`` as products with the weights of each row's expert."""
         op = use.node.op
         assert isinstance(op, GroupedMatmul)
@@ -161,20 +146,20 @@ class Rewriter:
 
     # ---- the two weights ----
 
-    def _pair(self, use: Use) -> tuple[_Pair, _Roles]:
+    def _pair(self, use: Use) -> tuple[_Pair, Roles]:
         """Return the weights beside what a contraction reads, and what it does with the axes.
 
         Raises:
             RuleError: another contraction sums other axes of the same weight.
         """
-        roles, read = self._roles(use), use.read
+        roles, read = roles_of(use), use.read
         if read.name not in self.pairs:
             down = self._weight(use, "lora_a", (*roles.along, *roles.summed), last=True)
             up = self._weight(use, "lora_b", (*roles.along, *roles.made), last=False)
             self.pairs[read.name] = _Pair(down, up, roles)
         pair = self.pairs[read.name]
         if roles not in (pair.roles, replace(pair.roles, summed=pair.roles.made, made=pair.roles.summed)):
-            raise self._refused(
+            raise refused(
                 use, "another contraction sums other axes of it, and one pair of adapters cannot serve both",
                 f"{' '.join(pair.roles.summed)} summed", f"{' '.join(roles.summed)} summed",
             )  # fmt: skip
@@ -184,7 +169,7 @@ class Rewriter:
         """Declare one of the two weights; its inner axis stands last, or before the axes that are made."""
         read = use.read
         name = self._named(f"{_base(use.root)}/{word}")
-        along = len(self._roles(use).along)
+        along = len(roles_of(use).along)
         at = len(axes) if last else along
         names = (*axes[:at], self.axis, *axes[at:])
         dims = tuple(self.rank if axis == self.axis else read.dim(axis) for axis in names)
@@ -192,29 +177,6 @@ class Rewriter:
         self.tensors[name] = Tensor(name, names, dims, read.dtype, "weight", path)
         self.beside.setdefault(use.root, []).append(name)
         return name
-
-    def _roles(self, use: Use) -> _Roles:
-        """Return what a contraction does with each axis of the weight it reads.
-
-        Raises:
-            RuleError: no axis is summed, or none is left, so that there is nothing of low rank.
-        """
-        op = use.node.op
-        if isinstance(op, GroupedMatmul):
-            known = (op.expert_axis, op.in_axis)
-            rest = tuple(axis for axis in use.read.axes if axis not in known)
-            return _Roles((op.expert_axis,), (op.in_axis,), rest)
-        assert isinstance(op, Einsum)
-        given, words = _given(use), _words(use)
-        shared = {axis: (words[axis] in given, words[axis] in op.out) for axis in use.read.axes}
-        along, summed, made = (
-            tuple(axis for axis, found in shared.items() if found == wanted)
-            for wanted in ((True, True), (True, False), (False, True))
-        )
-        if not summed or not made:
-            which = "no axis of it is summed" if not summed else "no axis of it is left in the result"
-            raise self._refused(use, which, "a weight that turns axes into other axes", op.equation)
-        return _Roles(along, summed, made)
 
     # ---- names and refusals ----
 
@@ -235,49 +197,25 @@ class Rewriter:
         """
         op = use.node.op
         if all(self.storage.parameter(name) is not None for name in use.node.ins[:2]):
-            raise self._refused(
-                use, "it is multiplied by a weight", "an activation times a weight", "two weights"
-            )
+            raise refused(use, "it is multiplied by a weight", "an activation times a weight", "two weights")
         if isinstance(op, Einsum) and (op.mask or use.read.mask or self.graph.tensors[use.node.outs[0]].mask):
-            raise self._refused(use, "its product is under a mask", "a product without a mask", "a mask")
+            raise refused(use, "its product is under a mask", "a product without a mask", "a mask")
         inside = self.graph.tensors[use.node.outs[0]].path[len(self.graph.tensors[use.root].path) :]
         indices = {self.storage.repeats[name].index.name: as_expr(1) for name in inside}
         name = use.read.name
         while name in self.storage.makers:
             maker = self.storage.makers[name]
             if maker.op.substitute(indices) is not maker.op:
-                raise self._refused(
+                raise refused(
                     use, "each iteration reads another part of it", "the same part in each", maker.label
                 )
             name = maker.ins[0]
-
-    def _refused(self, use: Use, why: str, expected: str, got: str) -> RuleError:
-        return RuleError(
-            f"no adapter stands beside {use.root}: {why}",
-            where=f"graph {self.graph.name}, node {use.node.label}",
-            expected=expected,
-            got=got,
-        )
 
 
 def _base(name: str) -> str:
     """Return where the adapters of a weight belong: beside a layer's ``weight``, or under its own name."""
     layer, _, last = name.rpartition("/")
     return layer if layer and last == "weight" else name
-
-
-def _given(use: Use) -> tuple[str, ...]:
-    """Return the words of the other operand."""
-    assert isinstance(use.node.op, Einsum)
-    return use.node.op.right if use.slot == 0 else use.node.op.left
-
-
-def _words(use: Use) -> dict[str, str]:
-    """Return the word of each axis of the weight; none for experts, whose axes have their own names."""
-    op = use.node.op
-    if not isinstance(op, Einsum):
-        return {}
-    return dict(zip(use.read.axes, op.left if use.slot == 0 else op.right, strict=True))
 
 
 def _low(words: tuple[str, ...], summed: set[str], inner: str) -> tuple[str, ...]:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from symacct.adapters import USUAL
 from symacct.algebra.symbols import as_expr, check_name, symbol
-from symacct.derivation.beside import Rewriter, Use
+from symacct.derivation.beside import Rewriter
 from symacct.derivation.storage import Storage
+from symacct.derivation.weight_use import Use
 from symacct.errors import RuleError, SizeError, UsageError, unknown
 from symacct.nodes import Graph, Node, Repeat, walk
 from symacct.ops.einsum import Einsum
