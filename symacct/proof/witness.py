@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from symacct import kernel
-from symacct.proof.feasible import weights
+from symacct.algebra.feasible import weights
 from symacct.proof.prefix import Prefix, number
 
 if TYPE_CHECKING:

@@ -1,0 +1,172 @@
+"""Polynomials as tables of exponents, in generators that start at 0: fast sums, products and comparisons.
+
+Sizes are counted from their least value, ``x = least + y``, so that a polynomial whose coefficients are all
+at least 0 is at least 0 everywhere.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import comb
+from typing import TYPE_CHECKING
+
+from sympy import Add, Mul, Pow, Rational
+
+from symacct.algebra.normal import normal
+from symacct.algebra.terms import read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from sympy import Expr
+
+Powers = tuple[int, ...]
+Poly = dict[Powers, Fraction]
+
+
+def plus(left: Poly, right: Poly, times: Fraction | int = 1) -> Poly:
+    """Return ``left + times * right``."""
+    found = dict(left)
+    for powers, value in right.items():
+        new = found.get(powers, 0) + times * value
+        if new:
+            found[powers] = Fraction(new)
+        else:
+            found.pop(powers, None)
+    return found
+
+
+def product(left: Poly, right: Poly) -> Poly:
+    """Return the product."""
+    found: Poly = {}
+    for a, x in left.items():
+        for b, y in right.items():
+            powers = tuple(map(int.__add__, a, b))
+            new = found.get(powers, Fraction(0)) + x * y
+            if new:
+                found[powers] = new
+            else:
+                found.pop(powers, None)
+    return found
+
+
+def at_least(left: Poly, right: Poly) -> bool:
+    """Return whether every coefficient of the difference is at least 0."""
+    return all(left.get(powers, 0) >= value for powers, value in right.items()) and all(
+        value >= 0 for powers, value in left.items() if powers not in right
+    )
+
+
+def nonnegative(poly: Poly) -> bool:
+    """Return whether every coefficient is at least 0."""
+    return all(value >= 0 for value in poly.values())
+
+
+def degree(poly: Poly, place: int) -> int:
+    """Return the highest power of a generator."""
+    return max((powers[place] for powers in poly), default=0)
+
+
+def put_in(poly: Poly, place: int, value: Poly) -> Poly:
+    """Return the polynomial with another one in the place of a generator."""
+    highest = degree(poly, place)
+    if not highest:
+        return poly
+    unit = next(iter(poly))
+    powers_of: list[Poly] = [{tuple(0 for _ in unit): Fraction(1)}]
+    for _ in range(highest):
+        powers_of.append(product(powers_of[-1], value))
+    found: Poly = {}
+    for powers, coefficient in poly.items():
+        rest = (*powers[:place], 0, *powers[place + 1 :])
+        found = plus(found, product({rest: coefficient}, powers_of[powers[place]]))
+    return found
+
+
+class Ring:
+    """Generators with the least value of each; what is no polynomial in sizes is a generator of its own.
+
+    >>> from symacct.algebra.symbols import symbol
+    >>> B, D = symbol("B"), symbol("D")
+    >>> ring = Ring([B * D, D], {D: 2})
+    >>> sorted(ring.poly(B * D).values()), ring.expr(ring.poly(B * D - D))
+    ([Fraction(1, 1), Fraction(1, 1), Fraction(2, 1), Fraction(2, 1)], B*D - D)
+    """
+
+    def __init__(self, exprs: Iterable[Expr], least: Mapping[Expr, int]) -> None:
+        """Collect the generators of the formulas; a size counts from 1 unless said otherwise."""
+        bases: dict[Expr, None] = dict.fromkeys(least)
+        for expr in exprs:
+            for monomial in read(normal(expr)):
+                for base, power in monomial:
+                    bases[_generator(base, power)] = None
+        self.bases = sorted(bases, key=lambda base: base.sort_key())
+        self.places = {base: place for place, base in enumerate(self.bases)}
+        self.least = [least.get(base, _start(base)) for base in self.bases]
+        self.known: dict[Expr, Poly] = {}
+
+    def number(self, value: Fraction | int) -> Poly:
+        """Return a constant."""
+        return {tuple([0] * len(self.bases)): Fraction(value)} if value else {}
+
+    def generator(self, base: Expr) -> Poly:
+        """Return the shifted generator, which starts at 0."""
+        powers = [0] * len(self.bases)
+        powers[self.places[base]] = 1
+        return {tuple(powers): Fraction(1)}
+
+    def poly(self, expr: Expr) -> Poly:
+        """Return a formula as a polynomial in the shifted generators."""
+        if expr not in self.known:
+            found: Poly = {}
+            for monomial, coefficient in read(normal(expr)).items():
+                term = self.number(Fraction(coefficient))
+                for base, power in monomial:
+                    term = product(term, self._power(_generator(base, power), int(power) if power > 0 else 1))
+                found = plus(found, term)
+            self.known[expr] = found
+        return self.known[expr]
+
+    def _power(self, base: Expr, power: int) -> Poly:
+        place = self.places[base]
+        found: Poly = {}
+        for k in range(power + 1):
+            powers = [0] * len(self.bases)
+            powers[place] = k
+            value = comb(power, k) * self.least[place] ** (power - k)
+            if value:
+                found[tuple(powers)] = Fraction(value)
+        return found
+
+    def expr(self, poly: Poly) -> Expr:
+        """Return a polynomial as a formula in the sizes."""
+        terms = []
+        for powers, value in poly.items():
+            factors = [
+                Pow(base - least, power)
+                for base, least, power in zip(self.bases, self.least, powers, strict=True)
+                if power
+            ]
+            terms.append(Mul(Rational(value.numerator, value.denominator), *factors))
+        return normal(Add(*terms))
+
+    def value(self, poly: Poly, point: Sequence[int]) -> Fraction:
+        """Return the value where each shifted generator has a value."""
+        total = Fraction(0)
+        for powers, value in poly.items():
+            term = value
+            for x, power in zip(point, powers, strict=True):
+                if power:
+                    term *= x**power
+            total += term
+        return total
+
+
+def _generator(base: Expr, power: object) -> Expr:
+    """Return what stands as a generator for a base to a power: the power itself where it is no count."""
+    whole = getattr(power, "denominator", 1) == 1 and power > 0  # type: ignore[operator]
+    return base if whole else Pow(base, power)
+
+
+def _start(base: Expr) -> int:
+    return 1 if base.is_Symbol and base.is_positive else 0
