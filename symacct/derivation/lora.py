@@ -153,7 +153,7 @@ def _chosen(graph: Graph, on: Sequence[str]) -> tuple[Use, ...]:
             raise RuleError(
                 f"no contraction reads {beside[0]}: an adapter stands beside a product with a weight",
                 where=f"graph {graph.name}, adapters on {target}",
-                expected=f"one of: {', '.join(sorted(_words(uses)))}",
+                expected=f"one of: {', '.join(sorted(_words(uses))) or 'there is none'}",
                 got=target,
             )
         raise unknown("weight", target, _words(uses), where=f"graph {graph.name}, adapters")

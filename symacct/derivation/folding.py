@@ -1,0 +1,275 @@
+"""A schedule at small counts, folded into loops with symbolic counts.
+
+What the interpreter does in one iteration depends on its neighbours alone, so that after a few first and last
+turns all others are alike. The schedule is written out at a few counts, equal turns are folded into one body,
+and the folded form is unfolded again at other counts and compared, step by step, with what the interpreter
+does there. Where they differ there is no folded form, and the reader is told.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from symacct.algebra.evaluate import evaluate, substitute
+from symacct.algebra.normal import normal
+from symacct.algebra.symbols import as_expr
+from symacct.derivation.schedule import Marks, Schedule, Storage, iteration, turn_symbol
+from symacct.derivation.timeline import deaths
+from symacct.errors import RuleError
+from symacct.nodes import Repeat, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from sympy import Expr
+
+    from symacct.derivation.placement import Cut
+    from symacct.nodes import Graph
+
+MOST_PEELED = 7
+MOST_WRITTEN = 6
+NEAR = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much a storage takes: its elements as a formula, its dtype, what it is.
+
+    Attributes:
+        elements: in sizes and the turns of the loops around.
+        dtype: of an element.
+        kind: value, recomputed, gradient, parameter gradient or loss.
+        saved: whether backward reads it.
+        name: the tensor.
+    """
+
+    elements: Expr
+    dtype: str
+    kind: str
+    saved: bool
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One step: what it makes, and what dies after it."""
+
+    label: str
+    phase: str
+    runs: bool
+    makes: tuple[Size, ...]
+    drops: tuple[Size, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """Turns of a loop: the first and the last ones apart, and the body of all others.
+
+    ``count`` is the number of all turns; the body runs ``count - len(first) - len(last)`` times, and its
+    formulas hold ``turn``, the number of the turn from 0.
+    """
+
+    name: str
+    count: Expr
+    first: tuple[Items, ...]
+    body: Items
+    last: tuple[Items, ...]
+
+    @property
+    def least(self) -> int:
+        """The number of turns from which the loop has this form."""
+        return len(self.first) + len(self.last) + 1
+
+
+Items = tuple["Event | Loop", ...]
+
+
+def folded(
+    graph: Graph, schedule: Schedule, cut: Cut | None, counts: Mapping[str, int]
+) -> tuple[Items, Items]:
+    """Return a schedule at small counts as loops: the forward pass of the first micro-batch, and all of it.
+
+    Raises:
+        RuleError: turns of a loop are not alike.
+    """
+    events = _Events(graph, schedule, cut, counts).all()
+    marks = [action.marks for action in schedule.actions]
+    whole = _fold(list(zip(marks, events, strict=True)), 0)
+    forward = _fold(list(zip(marks, events, strict=True))[: schedule.backward], 0)
+    return forward, whole
+
+
+class _Events:
+    """The steps of a schedule with sizes as formulas."""
+
+    def __init__(
+        self, graph: Graph, schedule: Schedule, cut: Cut | None, counts: Mapping[str, int]
+    ) -> None:
+        self.schedule = schedule
+        self.counts = counts
+        self.cut = cut
+        self.repeats = {r.name: r for r, _ in walk(graph.nodes) if isinstance(r, Repeat)}
+        indices = {r.index for r in self.repeats.values()}
+        self.indices = indices
+        self.known: dict[tuple[object, ...], Size] = {}
+
+    def all(self) -> list[Event]:
+        ends = deaths(self.schedule)
+        return [
+            Event(
+                action.label,
+                action.phase,
+                action.runs,
+                tuple(self.size(s, action.marks, action.at) for s in action.makes),
+                tuple(self.size(s, action.marks, action.at) for s in ends.get(at, ())),
+            )
+            for at, action in enumerate(self.schedule.actions)
+        ]
+
+    def size(self, storage: Storage, marks: Marks, at: Mapping[str, int]) -> Size:
+        """Return the size of a storage, as it is seen from a step."""
+        t = storage.tensor
+        key = (t.name, t.dims, t.dtype, storage.kind, storage.saved)
+        if any(dim.free_symbols & self.indices for dim in t.dims):
+            places = tuple(
+                self._place(self.repeats[name], turn, marks, at)
+                for name, turn in zip(t.path, storage.at, strict=False)
+            )
+            key = (*key, places)
+        else:
+            places = ()
+        if key not in self.known:
+            indices = {self.repeats[name].index.name: p for name, p in zip(t.path, places, strict=False)}
+            elements = normal(substitute(t.numel, indices)) if places else t.numel
+            self.known[key] = Size(elements, t.dtype, storage.kind, storage.saved, t.name)
+        return self.known[key]
+
+    def _place(self, repeat: Repeat, turn: int, marks: Marks, at: Mapping[str, int]) -> Expr:
+        """Return an iteration as a formula: near where the step stands, or near an end of the repeat."""
+        here = at.get(repeat.name)
+        if here is not None and abs(turn - here) <= NEAR:
+            return normal(iteration(repeat, marks, self.cut) + turn - here)
+        around = {name: as_expr(place) for name, place in self.counts.items()}
+        formulas: dict[str, Expr] = {}
+        for name in at:
+            outer = self.repeats[name]
+            if outer is not repeat:
+                around[outer.index.name] = as_expr(at[name])
+                formulas[outer.index.name] = iteration(outer, marks, self.cut)
+        lo, hi = (int(evaluate(end, around)) for end in (repeat.lo, repeat.hi))
+        low, high = (substitute(end, formulas) for end in (repeat.lo, repeat.hi))
+        return normal(low + turn - lo) if turn - lo <= hi - 1 - turn else normal(high + turn - hi)
+
+
+def _fold(steps: Sequence[tuple[Marks, Event]], depth: int) -> Items:
+    """Return steps as items: those at this depth as they are, the rest as loops."""
+    found: list[Event | Loop] = []
+    at = 0
+    while at < len(steps):
+        marks, event = steps[at]
+        if len(marks) == depth:
+            found.append(event)
+            at += 1
+            continue
+        loop, count = marks[depth].loop, marks[depth].count
+        turns: list[list[tuple[Marks, Event]]] = []
+        turn = -1
+        while at < len(steps):
+            marks, event = steps[at]
+            if len(marks) <= depth or marks[depth].loop != loop or marks[depth].turn < turn:
+                break
+            while marks[depth].turn > turn:
+                turns.append([])
+                turn += 1
+            turns[-1].append((marks, event))
+            at += 1
+        turns += [[] for _ in range(len(turns), marks_turns(steps, at, depth))]
+        found += _loop(loop, count, [_fold(one, depth + 1) for one in turns])
+    return tuple(found)
+
+
+def marks_turns(steps: Sequence[tuple[Marks, Event]], at: int, depth: int) -> int:
+    """Return how many turns the loop has that ended before a step."""
+    return steps[at - 1][0][depth].turns
+
+
+def _loop(name: str, count: Expr, turns: list[Items]) -> Items:
+    """Return turns as one loop with a body, or written out where their number is known."""
+    total = len(turns)
+    turn = turn_symbol(name)
+    if not any(turns):
+        return ()
+    if count.is_Integer:
+        return tuple(_bound(item, turn.name, at) for at, items in enumerate(turns) for item in items)
+    for peeled in range(min(MOST_PEELED, total - 2) + 1):
+        for first in range(peeled + 1):
+            last = peeled - first
+            middle = turns[first : total - last]
+            if len(middle) >= 2 and all(one == middle[0] for one in middle[1:]):
+                ends = tuple(
+                    tuple(_bound(item, turn.name, count - last + at) for item in turns[total - last + at])
+                    for at in range(last)
+                )
+                starts = tuple(
+                    tuple(_bound(item, turn.name, at) for item in turns[at]) for at in range(first)
+                )
+                return (Loop(name, count, starts, middle[0], ends),)
+    if total <= MOST_WRITTEN:
+        return tuple(_bound(item, turn.name, at) for at, items in enumerate(turns) for item in items)
+    raise RuleError(
+        f"the turns of {name} are not alike, so that its peak has no formula for every count",
+        expected="turns that are alike after the first and the last ones",
+        got=f"{total} turns",
+        fix="bind the count of the repeat",
+    )
+
+
+def _bound(item: Event | Loop, name: str, value: Expr | int) -> Event | Loop:
+    """Return an item with the turn of a loop around it put in."""
+    known = {name: as_expr(value)}
+    if isinstance(item, Event):
+        makes = tuple(_bound_size(size, known) for size in item.makes)
+        drops = tuple(_bound_size(size, known) for size in item.drops)
+        same = all(a is b for a, b in zip((*makes, *drops), (*item.makes, *item.drops), strict=True))
+        return item if same else Event(item.label, item.phase, item.runs, makes, drops)
+    return Loop(
+        item.name,
+        normal(substitute(item.count, known)),
+        tuple(tuple(_bound(one, name, value) for one in items) for items in item.first),
+        tuple(_bound(one, name, value) for one in item.body),
+        tuple(tuple(_bound(one, name, value) for one in items) for items in item.last),
+    )
+
+
+def _bound_size(size: Size, known: Mapping[str, Expr]) -> Size:
+    if not any(free.name in known for free in size.elements.free_symbols):
+        return size
+    elements = normal(substitute(size.elements, known))
+    return Size(elements, size.dtype, size.kind, size.saved, size.name)
+
+
+def unfolded(items: Items, sizes: Mapping[str, Expr]) -> Iterator[Event]:
+    """Yield the steps of folded items at integer counts, formulas with these sizes and turns put in."""
+    for item in items:
+        if isinstance(item, Event):
+            bound = item
+            for name, value in sizes.items():
+                bound = _bound(bound, name, value)  # type: ignore[assignment]
+            yield bound
+            continue
+        count = int(evaluate(item.count, sizes))
+        turn = turn_symbol(item.name).name
+        for at in range(count):
+            tail = at - (count - len(item.last))
+            inner = item.first[at] if at < len(item.first) else item.last[tail] if tail >= 0 else item.body
+            yield from unfolded(inner, {**sizes, turn: as_expr(at)})
+
+
+def loops(items: Items) -> Iterator[Loop]:
+    """Yield every loop of folded items, those inside others too."""
+    for item in items:
+        if isinstance(item, Loop):
+            yield item
+            for inner in (*item.first, item.body, *item.last):
+                yield from loops(inner)
