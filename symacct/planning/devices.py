@@ -7,16 +7,19 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from symacct.errors import UnitError, UsageError
-from symacct.machines import Machine, load
+from symacct.machines import Machine, Peak, load, names
+from symacct.machines.catalogue import CALIBRATED
 from symacct.planning.entries import Entry, Stated, fraction, stated
 from symacct.units import Unit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 DEVICE, RATE, CAPACITY = Unit("device"), Unit("FLOP/(device*second)"), Unit("byte/device")
 MOST_DEVICES = 10**7
+SAME = Fraction(1, 1000)
+"""How near two published figures of one peak may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,4 +117,38 @@ def _stated(on: object, count: int, peak: Stated, dtype: str) -> Devices:
         what = "a peak is given, and a machine that has its own"
         raise UsageError(what, expected="--on MACHINE or --peak RATE", got=f"{on} and {peak}"[:80])
     found = stated(peak, "a peak", "", "275 TFLOP/s", ["FLOP/second", str(RATE)])
+    _check_dense(fraction(found.expr), peak, dtype)
     return Devices(f"{count} x a device of {peak}", count, fraction(found.expr), dtype, "as given")
+
+
+def _check_dense(value: Fraction, peak: Stated, dtype: str) -> None:
+    """Refuse a peak that the catalogue has with 2:4 sparsity alone: the work of a model is dense.
+
+    Raises:
+        UsageError: it is such a peak.
+    """
+    sparse: list[str] = []
+    for machine, one in _peaks(dtype):
+        if abs(one.figure.value - value) <= SAME * value:
+            if not one.sparse:
+                return
+            sparse.append(machine.name)
+    if sparse:
+        machine = load(sparse[0])
+        raise UsageError(
+            f"{peak} is the {dtype} peak of {', '.join(sparse)} with 2:4 sparsity, and the work is dense",
+            expected=f"the dense peak: {machine.peak(dtype)} for {machine.name}", got=str(peak)[:40],
+            fix=f"write --on {machine.name}",
+        )  # fmt: skip
+
+
+def _peaks(dtype: str) -> Iterator[tuple[Machine, Peak]]:
+    for machine in catalogue():
+        yield from ((machine, one) for one in machine.peaks if one.dtype == dtype)
+
+
+def catalogue() -> Iterator[Machine]:
+    """Yield the machines that ship with numbers."""
+    for name in names():
+        if name not in CALIBRATED:
+            yield load(name)

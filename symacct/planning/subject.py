@@ -126,8 +126,12 @@ def _flops_of_token(
     entries = [Entry("flops.token", "c", formula, model, PER_TOKEN, about)]
     again = Fraction(0) if recompute is None else share(recompute, "the share that is run again")
     if policy.workload == "train":
-        formula = "c" if not again else f"c + {again} * (forward FLOPs of a token)"
-        said = f"with {_percent(again)} of the forward pass run again" if again else "nothing is run again"
+        said = f"{_percent(again)} of forward run again" if again else "nothing is run again"
+        if again:
+            once = formula.replace("g", f"{each.forward} FLOP/(parameter*token) ", 1)
+            once = once.replace(text(attention(policy.workload)), text(attention("forward")))
+            entries.append(Entry("flops.token.forward", "w", once, forward, PER_TOKEN, "forward alone"))
+        formula = f"c + {again}*w" if again else "c"
         entries.append(Entry("flops.token.hardware", "h", formula, model + again * forward, PER_TOKEN, said))
     elif again:
         raise UsageError("only training runs anything again", expected="workload train", got=policy.workload)
@@ -186,6 +190,32 @@ def per_token(account: Account, bound: Account, name: str, symbol: str, about: s
     formula = text(normal(account[name].expr / account["tokens"].expr), account.graph.order)
     title = "flops.token" if symbol == "c" else "flops.token.hardware"
     return Entry(title, symbol, formula, fraction(value), PER_TOKEN, about)
+
+
+def work_of_step(account: Account, sizes: Mapping[str, int]) -> Subject:
+    """Return the FLOPs of one step at all sizes, for a graph that need not have tokens.
+
+    Raises:
+        SizeError: a size is missing.
+    """
+    graph = account.graph
+    bound = account.bind(sizes) if sizes else account
+    trains = account.trains
+    places = [("flops.model" if trains else "flops.forward", "F", "contractions of a step, with attention")]
+    places += [("flops.hardware", "J", "with what is run again")] if trains else []
+    entries: list[Entry] = []
+    for name, symbol, about in places:
+        if free := names_of(bound[name].expr):
+            raise _missing(bound, free, name)
+        formula = text(account[name].expr, graph.order)
+        entries.append(Entry(name, symbol, formula, fraction(bound[name].expr), Unit("FLOP"), about))
+    if bound.has("tokens"):
+        value = fraction(bound["tokens"].expr)
+        entries.append(Entry("tokens", "D", text(account["tokens"].expr), value, Unit("token"), "of a step"))
+    return Subject(
+        graph.name, " ".join(graph.doc.split("\n\n")[0].split()), account.convention.describe(),
+        account.policy.describe(), tuple(sizes.items()), tuple(entries), (), bound,
+    )  # fmt: skip
 
 
 def _missing(account: Account, names: list[str], what: str) -> SizeError:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Group = tuple[str, str]
 GROUPS: tuple[Group, ...] = (
     ("model", "NAE"),
-    ("work", "glcqhxDCQ"),
+    ("work", "glcqwhxDCQ"),
     ("time", "nPutzGRrU"),
     ("memory", "MmKWfaks"),
 )
@@ -33,6 +33,7 @@ GROUPS: tuple[Group, ...] = (
 def cell(entry: Entry) -> str:
     """Return the value of an entry for people: bytes in powers of ten and two, counts in full.
 
+    >>> from fractions import Fraction
     >>> from symacct.planning.entries import Entry
     >>> cell(Entry("memory.static.device", "m", "M/n", Fraction(84 * 10**9), Unit("byte/device")))
     '84 GB = 78.23 GiB /device'
