@@ -143,7 +143,6 @@ def _record(
 ) -> dict[str, Any]:
     """Return the result for machines: numbers exact, as text."""
     from symacct.formats.facts import facts, layout, special
-    from symacct.formats.shown import code_text, exact_text
 
     record: dict[str, Any] = {
         "name": one.name,
@@ -154,11 +153,19 @@ def _record(
         "facts": {fact.name: str(fact.value) for fact in facts(one)},
         "values": [_rounding_record(text, rounding) for text, rounding in values],
         "blocks": [] if made is None else _block_records(made),
-        "codes": [{"code": code_text(one, code), "value": exact_text(value)} for code, value in codes],
+        "codes": [_code_record(one, code, value) for code, value in codes],
     }
     if made is not None:
         record |= {"stored_bits": str(made.stored_bits), "tensor_scale": str(made.whole)}
     return record
+
+
+def _code_record(one: Element | Block, code: int, value: Value) -> dict[str, str]:
+    from symacct.formats import Block
+    from symacct.formats.shown import code_text, exact_text
+
+    assert not isinstance(one, Block)
+    return {"code": code_text(one, code), "value": exact_text(value)}
 
 
 def _rounding_record(text: str, one: Rounded) -> dict[str, Any]:
