@@ -101,7 +101,7 @@ def _rank(word: str, text: str) -> int | str:
 
 
 def _number(word: str, text: str) -> Fraction:
-    if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", word):
+    if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9}|/[1-9][0-9]{0,8})?", word):
         raise _misread("alpha is no number", "alpha=32", text)
     return Fraction(word)
 

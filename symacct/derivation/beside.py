@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from symacct.nodes import Step_
     from symacct.op import Op
 
+DOWN, UP = "lora_a", "lora_b"
+"""What the two weights are called."""
+
 RANK = "r"
 """The name of the inner axis, where the rank is a number."""
 
@@ -154,8 +157,8 @@ class Rewriter:
         """
         roles, read = roles_of(use), use.read
         if read.name not in self.pairs:
-            down = self._weight(use, "lora_a", (*roles.along, *roles.summed), last=True)
-            up = self._weight(use, "lora_b", (*roles.along, *roles.made), last=False)
+            down = self._weight(use, DOWN, (*roles.along, *roles.summed), last=True)
+            up = self._weight(use, UP, (*roles.along, *roles.made), last=False)
             self.pairs[read.name] = _Pair(down, up, roles)
         pair = self.pairs[read.name]
         if roles not in (pair.roles, replace(pair.roles, summed=pair.roles.made, made=pair.roles.summed)):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from symacct.adapters import USUAL
 from symacct.algebra.symbols import as_expr, check_name, symbol
-from symacct.derivation.beside import Rewriter
+from symacct.derivation.beside import DOWN, UP, Rewriter
 from symacct.derivation.storage import Storage
 from symacct.derivation.weight_use import Use
 from symacct.errors import RuleError, SizeError, UsageError, unknown
@@ -118,7 +118,13 @@ def _runs(name: str) -> set[str]:
 
 
 def _names(use: Use) -> set[str]:
-    """Return what a contraction of a weight goes by: words of the weight's name and of its own."""
+    """Return what a contraction of a weight goes by: words of the weight's name and of its own.
+
+    An adapter that stands there already goes by its own name alone.
+    """
+    last = use.root.rpartition("/")[2]
+    if last.startswith((DOWN, UP)):
+        return {use.root, last}
     return _runs(use.root) | _runs(use.node.label)
 
 
