@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 TRAINING = (
     "flops.backward", "flops.recompute", "flops.optimizer", "bytes.backward", "memory.gradients",
-    "memory.master", "memory.optimizer", "memory.activations", "memory.data",
+    "memory.master", "memory.optimizer", "memory.activations",
 )  # fmt: skip
 """Quantities that only training has."""
 
