@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from symacct.cli import options, output
 from symacct.cli.plan import add_devices, add_model, devices, envelope, parameters, read_account
@@ -90,7 +90,7 @@ def _measured(args: Namespace) -> Measurement:
     )
 
 
-def _with_length(args: Namespace, given: dict[str, object], alone: bool) -> dict[str, object]:  # noqa: FBT001
+def _with_length(args: Namespace, given: dict[str, Any], alone: bool) -> dict[str, Any]:  # noqa: FBT001
     """Return what is said of parameters; a length alone is that of a sequence, and counts no attention."""
     from symacct.syntax import read_sizes
 

@@ -89,10 +89,11 @@ def add_devices(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Plan, and write the plan."""
-    from symacct.planning.plan import plan
+    from symacct.planning.plan import check_workload, plan
     from symacct.report.plan import plan_markdown, plan_record, plan_text
 
     policy = read_policy(args)
+    check_workload(policy)
     account, sizes = read_account(args, policy)
     made: Plan = plan(
         account, **parameters(args, account), **devices(args), sizes=sizes, policy=policy,

@@ -57,8 +57,8 @@ class ImpossibleError(SymacctError):
     >>> try:
     ...     utilisation(measured=Measurement(achieved="420 TFLOP/s"), on="a100-sxm-80gb")
     ... except ImpossibleError as error:
-    ...     print(error.what, "|", error.causes[0].ratio, error.causes[0].what[:12])
-    an MFU of 134.6 % is above 100 % | 2 the work is
+    ...     print(error.what, "|", error.causes[0].ratio, error.causes[0].what[:15])
+    an MFU of 134.6 % is above 100 % | 2 the work is 2:4
     """
 
     value: Fraction = Fraction(0)
@@ -157,13 +157,18 @@ def _of_parts(devices: Devices) -> Iterator[Cause]:
     """Yield the other parts of the maker, by their peak for the same format."""
     others: dict[Fraction, list[str]] = {}
     for machine in catalogue():
-        alike = devices.machine is None or _maker(machine) == _maker(devices.machine)
+        alike = ":" not in machine.name and _alike(machine, devices.machine)
         if alike and devices.dtype in machine.dtypes():
             peak = machine.peak(devices.dtype)
             if peak.unit == "FLOP/second" and abs(peak.value - devices.peak) > SAME * peak.value:
                 others.setdefault(peak.value, []).append(machine.name)
     for value, names in others.items():
         yield Cause(", ".join(names), value / devices.peak, Fraction(0), part=True)
+
+
+def _alike(machine: Machine, own: Machine | None) -> bool:
+    """Return whether one may be taken for the other: of one maker, where that is known."""
+    return own is None or ":" in own.name or _maker(machine) == _maker(own)
 
 
 def _maker(machine: Machine) -> str:

@@ -196,6 +196,23 @@ def stated(given: Stated, what: str, unit: str, example: str, others: Iterable[s
     return found
 
 
+def count(given: Stated, what: str, unit: str, example: str) -> Fraction:
+    """Return a whole number of things.
+
+    Raises:
+        UsageError: it is no integer of at least 1.
+
+    >>> count("70B", "parameters", "parameter", "70B")
+    Fraction(70000000000, 1)
+    """
+    value = fraction(stated(given, what, unit, example).expr)
+    if value.denominator != 1:
+        raise UsageError(
+            f"{what} is no integer", expected=f"an integer, as in {example}", got=str(given)[:64]
+        )
+    return value
+
+
 def _quantity(given: Stated, what: str, example: str) -> Quantity:
     if isinstance(given, Quantity):
         return given

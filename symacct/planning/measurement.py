@@ -118,7 +118,7 @@ def _achieved(given: Stated, devices: int) -> Entry:
     q = stated(given, "a rate of work", "", "420 TFLOP/(s*device)", ["FLOP/second", str(per_device)])
     if q.unit != per_device and devices > 1:
         raise UnitError(
-            f"{given} may be of one device or of all {devices:,}", expected=f"{given}/device, or --devices 1",
+            f"{given} may be of one device or of all {devices:,}", expected=f"{given}/device",
             got=str(given)[:64], fix="write the rate of one device: 420 TFLOP/(s*device)",
         )  # fmt: skip
     return Entry(

@@ -121,11 +121,7 @@ def plan(
     ('143.93', 'C/(n*P*u)')
     """
     chosen = policy or Policy(optimizer="adamw")
-    if chosen.workload not in PLANNED:
-        raise UsageError(
-            f"a run of {chosen.workload} is not planned from its FLOPs", expected=" or ".join(PLANNED),
-            got=chosen.workload, fix="decoding is bound by bandwidth: see symacct roofline",
-        )  # fmt: skip
+    check_workload(chosen)
     subject = _subject(model, params, chosen, convention, sizes or {}, active, shape, recompute)
     account = subject.account
     precision = (account.policy if account else chosen).precision
@@ -141,6 +137,19 @@ def plan(
     return Plan(
         subject, machine, tuple(table.values()), tuple(absent), tuple(binding(table)), tuple(_notes(table))
     )
+
+
+def check_workload(policy: Policy) -> None:
+    """Refuse a run that FLOPs do not say the time of.
+
+    Raises:
+        UsageError: it is one.
+    """
+    if policy.workload not in PLANNED:
+        raise UsageError(
+            f"a run of {policy.workload} is not planned from its FLOPs", expected=" or ".join(PLANNED),
+            got=policy.workload, fix="decoding is bound by bandwidth: see symacct roofline",
+        )  # fmt: skip
 
 
 def _names(table: Mapping[str, Entry]) -> set[str]:

@@ -11,7 +11,7 @@ from symacct.algebra.evaluate import evaluate, names_of, substitute
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr
 from symacct.errors import GraphError, SizeError, UnknownNameError, UsageError
-from symacct.planning.entries import Entry, Stated, fraction, share, stated
+from symacct.planning.entries import Entry, Stated, count, fraction, share
 from symacct.planning.leading import attention, leading
 from symacct.policy import Policy
 from symacct.printers import text
@@ -82,8 +82,8 @@ def of_parameters(
     >>> [str(one) for one in found.entries if one.symbol == "c"]
     ['c = 420000000000 FLOP/token']
     """
-    whole = fraction(stated(params, "a number of parameters", "parameter", "70B").expr)
-    used = whole if active is None else fraction(stated(active, "active parameters", "parameter", "37B").expr)
+    whole = count(params, "a number of parameters", "parameter", "70B")
+    used = whole if active is None else count(active, "a number of active parameters", "parameter", "37B")
     if used > whole:
         what = "more parameters are active than there are"
         raise UsageError(what, expected=f"at most {whole}", got=str(used))
