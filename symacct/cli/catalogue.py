@@ -6,8 +6,11 @@ Each table stays where the code that uses it stands; what is listed here is comp
 from __future__ import annotations
 
 import ast
+import tomllib
 from importlib.resources import files
 from typing import TYPE_CHECKING
+
+from symacct.data import shipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -126,6 +129,25 @@ def ops() -> Rows:
     functions = [name for part in ("ARITHMETIC", "FUNCTIONS") for name, _ in _entries(table, part)]
     rows: Rows = [(name, meanings[name]) for name in sorted(n for n in listed if n in meanings)]
     return rows + [(name, "elementwise function") for name in functions]
+
+
+def machines() -> Rows:
+    """Return name, part, dense peaks, bandwidth and capacity of each machine that ships, as they are written.
+
+    >>> [row[2:] for row in machines() if row[0] == "tpu-v5e"]
+    [('bf16 197 TFLOP/s, int8 393 Top/s', '819 GB/s', '16 GB')]
+    """
+    rows: Rows = []
+    for path in sorted(shipped("machines").glob("*.toml")):
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        several = {f"{path.stem}:{key}": part for key, part in data.get("machines", {}).items()}
+        for name, part in (several or {path.stem: data}).items():
+            dense = [peak for peak in part.get("peaks", ()) if not peak["sparse"]]
+            peaks = ", ".join(f"{peak['dtype']} {peak['value']} {peak['unit']}" for peak in dense)
+            known = (part.get(key) for key in ("bandwidth", "capacity"))
+            others = [f"{figure['value']} {figure['unit']}" if figure else "" for figure in known]
+            rows.append((name, part["title"], peaks, *others))
+    return rows
 
 
 def units() -> Rows:

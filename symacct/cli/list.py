@@ -48,6 +48,7 @@ def _precision(one: Precision) -> tuple[str, ...]:
 LISTS: Mapping[str, tuple[tuple[str, ...], Callable[[], catalogue.Rows]]] = {
     "graphs": (("name", "what it is", "sizes"), _graphs),
     "models": (("name", "what it is", "family", "source"), _models),
+    "machines": (("name", "part", "dense peaks", "bandwidth", "capacity"), catalogue.machines),
     "dtypes": (("name", "bits", "largest", "smallest", "epsilon or step", "what it is"), catalogue.dtypes),
     "conventions": (("name", "what it counts"), catalogue.conventions),
     "optimizers": (("name", "bytes of fp32 states per parameter", "what it does"), catalogue.optimizers),

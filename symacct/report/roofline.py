@@ -1,0 +1,337 @@
+"""A roofline as tables: each op with what binds it, the graph, the bandwidths, and their sources."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from symacct.evaluation.operations import TENSOR
+from symacct.evaluation.regions import ALWAYS, NEVER, grouped
+from symacct.evaluation.roofline import VERDICTS, Roofline, verdict
+from symacct.evaluation.timing import MEMORY, Rates, ridge
+from symacct.machines.machine import in_words
+from symacct.printers import latex, text
+from symacct.report.amount import SECOND, as_fraction, digits, shown
+from symacct.report.factor import factored
+from symacct.report.figures import percent, shares
+from symacct.report.table import GAP, Column, Table, as_markdown, as_text, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sympy import Expr
+
+    from symacct.evaluation.operations import Load
+    from symacct.evaluation.regions import Region
+    from symacct.evaluation.timing import Timed, Timing
+    from symacct.machines import Figure
+
+AT_LEAST, AT_MOST = "≥ ", "≤ "
+DIGITS, FEW = 4, 3
+SYMBOLS = "rates of contractions, of other work, and of bytes; I = P/W_mem, I_v = V/W_mem"
+LEFT_OUT = "communication, and launching ops"
+
+
+class Page:
+    """How one roofline is written: formulas as text or LaTeX."""
+
+    def __init__(self, made: Roofline, *, math: bool = False) -> None:
+        """Keep the roofline and the order in which sizes are printed."""
+        from symacct.nodes import repeat_counts
+
+        self.made = made
+        self.math = math
+        self.order = made.account.graph.order
+        self.counts = repeat_counts(made.account.graph)
+
+    # ---- cells ----
+
+    def formula(self, expr: Expr) -> str:
+        """Return a formula."""
+        kept = factored(expr, self.counts)
+        return f"${latex(kept, self.order)}$" if self.math else text(kept, self.order)
+
+    def value(self, expr: Expr, unit: str) -> str:
+        """Return a number with a prefix, or a formula while sizes are free."""
+        if expr.free_symbols:
+            return self.formula(expr)
+        if unit == "second":
+            return shown(expr, SECOND)
+        if unit in ("1", "FLOP/byte"):
+            return digits(as_fraction(expr))
+        return brief(as_fraction(expr), unit)
+
+    def time(self, expr: Expr) -> str:
+        """Return a time; of several devices, or where some work is not timed, as a lower bound."""
+        return self._bounded(self.value(expr, "second"), AT_LEAST)
+
+    def larger(self, one: Timing) -> str:
+        """Return the time of an op as a formula: ``max(F/P, Q/W)``."""
+        rates = Rates(self.made.machine, self.made.over, symbolic=True)
+        seconds: dict[str, list[str]] = {}
+        for load in one.operation.loads:
+            rate = rates.rate(load.unit, load.dtype)
+            if rate is not None:
+                unit = TENSOR if rates.joined else load.unit
+                seconds.setdefault(unit, []).append(self._over(load.flops, rate))
+        if one.operation.moved != 0:
+            seconds[MEMORY] = [self._over(one.operation.moved, rates.bandwidth())]
+        parts = [" + ".join(terms) for terms in seconds.values()]
+        inside = ", ".join(parts)
+        if self.math:
+            return f"${inside}$" if len(parts) == 1 else f"$\\max\\left({inside}\\right)$"
+        return inside if len(parts) == 1 else f"max({inside})"
+
+    def _over(self, above: Expr, below: Expr) -> str:
+        kept = factored(above, self.counts)
+        if self.math:
+            return f"\\frac{{{latex(kept, self.order)}}}{{{latex(below)}}}"
+        said = text(kept, self.order)
+        return f"{f'({said})' if kept.is_Add or '/' in said else said}/{text(below)}"
+
+    def _bounded(self, said: str, sign: str) -> str:
+        return sign + said if self.made.time.notes else said
+
+    def region(self, found: Region | None, load: Load | None) -> str:
+        """Return where it is memory-bound: ``B < 345.15``."""
+        return "" if found is None else condition(found, self.made.ridge_symbol(load), self.order)
+
+    # ---- tables ----
+
+    def ops(self) -> Table:
+        """Return a row for each op."""
+        made = self.made
+        parts = shares([one.expr for one in made.time.timings], made.time.expr)
+        columns = (
+            Column("op"),
+            Column("FLOPs", right=True),
+            Column("bytes", right=True),
+            Column("FLOP/byte", right=True),
+            Column("time", right=not made.time.expr.free_symbols),
+            Column("share", right=True, breaks=False),
+            Column("bound by"),
+            Column("memory-bound iff"),
+        )
+        rows: list[tuple[str, ...] | str] = []
+        phase = None
+        for place, one in enumerate(made.time.timings):
+            if one.operation.phase != phase:
+                phase = one.operation.phase
+                rows.append(str(phase))
+            rows.append(self._op(one, None if parts is None else parts[place]))
+        return Table(columns, tuple(rows)).trimmed()
+
+    def _op(self, one: Timing, share: int | None) -> tuple[str, ...]:
+        op = one.operation
+        ratio = self.value(op.flops / op.moved, "FLOP/byte") if op.moved != 0 else ""
+        symbolic = bool(one.expr.free_symbols)
+        return (
+            GAP + op.label,
+            "" if symbolic else self.value(op.flops, "FLOP"),
+            "" if symbolic else self.value(op.moved, "byte"),
+            "" if symbolic else ratio,
+            self._bounded(self.larger(one), AT_LEAST) if symbolic else self.time(one.expr),
+            percent(share),
+            verdict(one),
+            self.region(self.made.region(one), next(iter(op.loads), None)),
+        )
+
+    def totals(self) -> list[tuple[str, str]]:
+        """Return what is said of the whole graph, as pairs of a word and a text."""
+        made = self.made
+        lines = [(made.main, self._summed(made.time))]
+        others = [name for name in made.names() if name not in (made.main, "time.forward")]
+        lines += [(name, self._quantity(made.quantity(name))) for name in others]
+        if made.account.trains:
+            lines.append(("time.forward", self._summed(made.quantity("time.forward"))))
+        if made.moved != 0 and (not made.intensity.free_symbols or len(made.time.timings) <= FEW):
+            lines.append(("intensity", f"{self.value(made.intensity, 'FLOP/byte')} FLOP/byte"))
+        if not made.time.expr.free_symbols and made.time.expr != 0:
+            rate = self.value(made.realised, "FLOP/second")
+            lines.append(("realised", self._bounded(f"{rate}, were each op as fast as its roof", AT_MOST)))
+        return [*lines, *self._verdict()]
+
+    def _summed(self, one: Timed) -> str:
+        """Return a sum of times: a number, or the formula where it is short."""
+        if not one.expr.free_symbols:
+            return self.time(one.expr)
+        if len(one.timings) > FEW:
+            return f"the sum of the {len(one.timings)} times above"
+        parts = " + ".join(self.larger(timing) for timing in one.timings)
+        return self._bounded(parts, AT_LEAST)
+
+    def _quantity(self, one: Timed) -> str:
+        if one.name == "mfu.bound" and one.above == 0:
+            return "0 (no contraction)"
+        if one.expr.free_symbols:
+            return self._symbolic(one)
+        if one.name == "time.token":
+            said = f"{self.value(one.expr, 'second')}, from one token of a sequence to its next"
+            return self._bounded(said, AT_LEAST)
+        number = as_fraction(one.expr)
+        said = f"{digits(number * 100)} %" if one.name == "mfu.bound" else f"{digits(number)} token/s"
+        return self._bounded(said, AT_MOST)
+
+    def _symbolic(self, one: Timed) -> str:
+        """Return a quantity that is made of the time, by its name."""
+        if one.above is None:
+            return self.made.main
+        above = self.made.formula(one.name).above
+        assert above is not None
+        if self.math:
+            return f"${latex(above, self.order)}$ / {self.made.main}"
+        said = text(factored(above, self.counts), self.order)
+        return f"{said if above.is_Symbol else f'({said})'} / {self.made.main}"
+
+    def _verdict(self) -> list[tuple[str, str]]:
+        made = self.made
+        lines = []
+        if made.binds is not None:
+            said = VERDICTS[made.binds]
+            share = made.share(VERDICTS[MEMORY])
+            if share is not None:
+                said += f"; {digits(as_fraction(share) * 100)} % of the time is in memory-bound ops"
+            lines.append(("the graph", said))
+        whole = made.whole_region()
+        if whole is not None:
+            lines.append(("memory-bound iff", self.region(whole, made.main_load)))
+        return lines
+
+    def levels(self) -> Table | None:
+        """Return the bandwidths beside each other; None where there is one, or sizes are free."""
+        made = self.made
+        if len(made.levels) < 2 or made.machine is None or made.time.expr.free_symbols:
+            return None
+        load = made.main_load
+        peak = None if load is None else made.rates.figure(load.unit, load.dtype)
+        rows = [
+            (
+                level.name,
+                str(level.figure),
+                "" if peak is None else digits(peak.value / level.figure.value),
+                self.time(level.seconds),
+                VERDICTS.get(level.binds or "", ""),
+            )
+            for level in made.levels
+        ]
+        columns = (Column("bytes over"), Column("bandwidth", right=True), Column("ridge", right=True),
+                   Column(made.main, right=True), Column("the graph"))  # fmt: skip
+        return Table(columns, tuple(rows)).trimmed()
+
+    def figures(self) -> list[tuple[str, str]]:
+        """Return the rates that were used, each with its source and date."""
+        made = self.made
+        if made.machine is None:
+            return [("machine", "none"), ("P_..., V_..., W_mem", SYMBOLS)]
+        lines = [("machine", f"{made.machine.name}: {made.machine.title}")]
+        for roof in made.roofs:
+            if roof.figure is not None:
+                what = "contractions" if roof.unit == TENSOR or made.machine.one_peak else "other work"
+                lines.append((f"{roof.dtype} {what}", sourced(roof.figure)))
+        figure = made.rates.bandwidth_figure()
+        if figure is not None:
+            lines.append((f"bandwidth of {made.over or 'main memory'}", sourced(figure)))
+        load = made.main_load
+        if load is not None and load.unit == TENSOR:
+            point = digits(ridge(made.rates, load.dtype))
+            lines.append(("ridge", f"{point} FLOP/byte for {load.dtype} ({made.ridge_symbol(load)})"))
+        return [*lines, *(("bound", one) for one in made.time.notes), ("left out", LEFT_OUT)]
+
+
+def sourced(figure: Figure) -> str:
+    """Return a figure with who says so, and when."""
+    said = f"{figure} ({figure.source}, {figure.date})"
+    note = figure.note
+    return f"{said}: {note}" if note else said
+
+
+def brief(value: Fraction, unit: str) -> str:
+    """Return a number with a prefix, to four digits.
+
+    >>> brief(Fraction(2147483648), "FLOP"), brief(Fraction(6291456), "byte"), brief(Fraction(0), "FLOP")
+    ('2.147 GFLOP', '6.291 MB', '0')
+    """
+    if value == 0:
+        return "0"
+    scale = Fraction(10) ** (len(str(value.numerator // value.denominator)) - DIGITS)
+    return in_words(round(value / scale) * scale if value >= 1 else value, unit)
+
+
+def condition(found: Region, ridge_symbol: Expr, order: Sequence[str]) -> str:
+    """Return where bytes bind: ``B < I*D*K/(D*K - I*(D + K))``, ``every B`` or ``no B``."""
+    if found.above is None or found.below is None or found.critical is None:
+        word = {ALWAYS: "every ", NEVER: "no "}.get(found.relation, "")
+        return f"{word}{found.name}" if word else f"not a matter of {found.name}"
+    said = f"{found.name} {found.relation} "
+    if found.critical.is_Rational:
+        return said + decimal(as_fraction(found.critical))
+    top, bottom = (_linear(one, ridge_symbol, order) for one in (found.above, found.below))
+    whole = top if found.below == 1 else f"{_bracketed(top, found.above)}/{_bracketed(bottom, found.below)}"
+    if found.otherwise is None:
+        return said + whole
+    rest = "every" if found.otherwise == ALWAYS else "no"
+    return f"{said}{whole} where {bottom} > 0, else {rest} {found.name}"
+
+
+def _bracketed(said: str, expr: Expr) -> str:
+    return said if expr.is_Symbol or expr.is_Integer or (expr.is_Mul and "/" not in said) else f"({said})"
+
+
+def _linear(expr: Expr, ridge_symbol: Expr, order: Sequence[str]) -> str:
+    """Return ``D*K - I*(D + K)``."""
+    rest, beside = grouped(expr, ridge_symbol)
+    if rest == 0 or not beside.is_Add or beside.has(ridge_symbol):
+        return text(expr, (ridge_symbol.name, *order))
+    return f"{text(rest, order)} - {ridge_symbol}*({text(beside, order)})"
+
+
+def decimal(value: Fraction) -> str:
+    """Return a number to two places.
+
+    >>> decimal(Fraction(34515, 100)), decimal(Fraction(886))
+    ('345.15', '886')
+    """
+    return f"{value.numerator:,}" if value.denominator == 1 else f"{float(round(value, 2)):,.2f}"
+
+
+def rendered(pages: Sequence[Page], width: int) -> str:
+    """Return rooflines as text."""
+    return "\n\n".join(_page(one, width) for one in pages)
+
+
+def _page(page: Page, width: int) -> str:
+    made = page.made
+    account = made.account
+    choices = f"convention {account.convention.describe()}, bytes {account.convention.bytes}"
+    lines = wrap(f"{choices}; {account.policy.describe()}", width)
+    doc = account.graph.doc.strip().split("\n")[0]
+    lines.append(f"graph {account.graph.name}: {doc}" if doc else f"graph {account.graph.name}")
+    lines += [f"at: {', '.join(f'{k} = {n:,}' for k, n in made.sizes.items())}"] if made.sizes else []
+    for word, said in page.figures():
+        lines += _hanging(f"{word}: {said}", width)
+    lines += ["", as_text(page.ops(), width), ""]
+    for word, said in page.totals():
+        lines += _hanging(f"{word}: {said}", width)
+    levels = page.levels()
+    return "\n".join([*lines, "", as_text(levels, width)] if levels else lines)
+
+
+def _hanging(said: str, width: int) -> list[str]:
+    first, *others = wrap(said, width)
+    return [first, *(GAP + line for line in others)]
+
+
+def markdown(pages: Sequence[Page]) -> str:
+    """Return rooflines in Markdown."""
+    blocks = []
+    for page in pages:
+        account = page.made.account
+        name = "" if page.made.machine is None else f" on {page.made.machine.name}"
+        facts = [("convention", account.convention.describe()), ("policy", account.policy.describe())]
+        lines = [f"**{account.graph.name}{name}**", ""]
+        lines += [f"- {word}: {said}" for word, said in (*facts, *page.figures())]
+        lines += ["", as_markdown(page.ops()), ""]
+        lines += [f"- {word}: {said}" for word, said in page.totals()]
+        levels = page.levels()
+        blocks.append("\n".join([*lines, "", as_markdown(levels)] if levels else lines))
+    return "\n\n".join(blocks)
