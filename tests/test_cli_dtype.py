@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import csv
+import doctest
 import io
 import json
+import re
+import shlex
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
@@ -236,3 +240,23 @@ def test_formats_are_dtypes_of_a_precision(run):
     assert precision("params=mxfp4").grads == "bf16"
     with pytest.raises(Exception, match="unknown dtype 'mxfp5'"):
         precision("params=mxfp5")
+
+
+DOCS = (Path(__file__).parent.parent / "docs" / "number-formats.md").read_text(encoding="utf-8")
+COMMANDS = re.findall(r"^```console\n\$ symacct (.*)\n((?:.*\n)*?)```$", DOCS, re.MULTILINE)
+
+
+@pytest.mark.parametrize(("command", "shown"), COMMANDS)
+def test_the_documentation_shows_what_is_written(run, monkeypatch, command, shown):
+    monkeypatch.setenv("COLUMNS", "100")
+    _, out, err = run(*shlex.split(command))
+    assert out + err == shown
+
+
+def test_the_examples_of_the_documentation_run():
+    session = "\n".join(re.findall(r"^```pycon\n(.*?)^```", DOCS, re.DOTALL | re.MULTILINE))
+    test = doctest.DocTestParser().get_doctest(session, {}, "number-formats.md", "number-formats.md", 0)
+    told: list[str] = []
+    runner = doctest.DocTestRunner()
+    runner.run(test, out=told.append)
+    assert (len(COMMANDS), len(test.examples), runner.failures) == (5, 8, 0), "".join(told)
