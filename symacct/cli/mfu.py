@@ -11,6 +11,7 @@ from symacct.errors import UsageError
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
+    from symacct.account import Account
     from symacct.planning.measurement import Measurement
 
 FORMATS = ("text", "markdown", "json")
@@ -66,8 +67,10 @@ def run(args: Namespace) -> int:
     from symacct.report.mfu import mfu_markdown, mfu_record, mfu_text
 
     policy = options.read_policy(args)
+    account: Account | None = None
+    sizes: dict[str, int] = {}
     if args.graph is None and args.params is None and args.achieved is not None:
-        account, sizes = None, {}
+        _refuse_sizes(args)
     else:
         account, sizes = read_account(args, policy)
     given = parameters(args, account)
@@ -80,6 +83,18 @@ def run(args: Namespace) -> int:
     else:
         output.write(mfu_text(made, output.width()) if args.format == "text" else mfu_markdown(made))
     return 0
+
+
+def _refuse_sizes(args: Namespace) -> None:
+    """Refuse what belongs to a model, where a rate of FLOPs is stated.
+
+    Raises:
+        UsageError: something of it is given.
+    """
+    given = {"--at": args.at, "--assume": args.assume, "--active": args.active, "--recompute": args.recompute}
+    for flag, value in given.items():
+        if value:
+            raise UsageError(f"{flag} belongs to a model", expected="--achieved alone", got=flag)
 
 
 def _measured(args: Namespace) -> Measurement:
