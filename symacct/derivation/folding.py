@@ -8,7 +8,7 @@ does there. Where they differ there is no folded form, and the reader is told.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from symacct.algebra.evaluate import evaluate, substitute
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sympy import Expr
 
     from symacct.derivation.placement import Cut
+    from symacct.derivation.schedule import Action
     from symacct.nodes import Graph
 
 MOST_PEELED = 7
@@ -60,6 +61,8 @@ class Event:
     runs: bool
     makes: tuple[Size, ...]
     drops: tuple[Size, ...]
+    index: tuple[tuple[str, Expr], ...] = ()
+    """The iteration of each repeat around an op that runs again, as a formula, where its size depends on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +88,22 @@ class Loop:
 Items = tuple["Event | Loop", ...]
 
 
+def written(
+    graph: Graph, schedule: Schedule, cuts: Mapping[str, Cut], counts: Mapping[str, int]
+) -> list[Event]:
+    """Return the steps of a schedule as events, none folded."""
+    return _Events(graph, schedule, cuts, counts).all()
+
+
 def folded(
-    graph: Graph, schedule: Schedule, cut: Cut | None, counts: Mapping[str, int]
+    graph: Graph, schedule: Schedule, cuts: Mapping[str, Cut], counts: Mapping[str, int]
 ) -> tuple[Items, Items]:
     """Return a schedule at small counts as loops: the forward pass of the first micro-batch, and all of it.
 
     Raises:
         RuleError: turns of a loop are not alike.
     """
-    events = _Events(graph, schedule, cut, counts).all()
+    events = _Events(graph, schedule, cuts, counts).all()
     marks = [action.marks for action in schedule.actions]
     whole = _fold(list(zip(marks, events, strict=True)), 0)
     forward = _fold(list(zip(marks, events, strict=True))[: schedule.backward], 0)
@@ -104,13 +114,14 @@ class _Events:
     """The steps of a schedule with sizes as formulas."""
 
     def __init__(
-        self, graph: Graph, schedule: Schedule, cut: Cut | None, counts: Mapping[str, int]
+        self, graph: Graph, schedule: Schedule, cuts: Mapping[str, Cut], counts: Mapping[str, int]
     ) -> None:
         self.schedule = schedule
         self.counts = counts
-        self.cut = cut
+        self.cuts = cuts
         self.repeats = {r.name: r for r, _ in walk(graph.nodes) if isinstance(r, Repeat)}
         indices = {r.index for r in self.repeats.values()}
+        self.varying = any(indices & dim.free_symbols for t in graph.tensors.values() for dim in t.dims)
         self.indices = indices
         self.known: dict[tuple[object, ...], Size] = {}
 
@@ -123,9 +134,17 @@ class _Events:
                 action.runs,
                 tuple(self.size(s, action.marks, action.at) for s in action.makes),
                 tuple(self.size(s, action.marks, action.at) for s in ends.get(at, ())),
+                self.index(action),
             )
             for at, action in enumerate(self.schedule.actions)
         ]
+
+    def index(self, action: Action) -> tuple[tuple[str, Expr], ...]:
+        """Return where an op that runs again stands, if anything depends on that."""
+        if action.phase != "recompute" or not self.varying:
+            return ()
+        around = (self.repeats[name] for name in action.at)
+        return tuple((r.index.name, iteration(r, action.marks, self.cuts)) for r in around)
 
     def size(self, storage: Storage, marks: Marks, at: Mapping[str, int]) -> Size:
         """Return the size of a storage, as it is seen from a step."""
@@ -149,14 +168,14 @@ class _Events:
         """Return an iteration as a formula: near where the step stands, or near an end of the repeat."""
         here = at.get(repeat.name)
         if here is not None and abs(turn - here) <= NEAR:
-            return normal(iteration(repeat, marks, self.cut) + turn - here)
+            return normal(iteration(repeat, marks, self.cuts) + turn - here)
         around = {name: as_expr(place) for name, place in self.counts.items()}
         formulas: dict[str, Expr] = {}
         for name in at:
             outer = self.repeats[name]
             if outer is not repeat:
                 around[outer.index.name] = as_expr(at[name])
-                formulas[outer.index.name] = iteration(outer, marks, self.cut)
+                formulas[outer.index.name] = iteration(outer, marks, self.cuts)
         lo, hi = (int(evaluate(end, around)) for end in (repeat.lo, repeat.hi))
         low, high = (substitute(end, formulas) for end in (repeat.lo, repeat.hi))
         return normal(low + turn - lo) if turn - lo <= hi - 1 - turn else normal(high + turn - hi)
@@ -231,8 +250,9 @@ def _bound(item: Event | Loop, name: str, value: Expr | int) -> Event | Loop:
     if isinstance(item, Event):
         makes = tuple(_bound_size(size, known) for size in item.makes)
         drops = tuple(_bound_size(size, known) for size in item.drops)
+        index = tuple((own, normal(substitute(at, known))) for own, at in item.index)
         same = all(a is b for a, b in zip((*makes, *drops), (*item.makes, *item.drops), strict=True))
-        return item if same else Event(item.label, item.phase, item.runs, makes, drops)
+        return item if same and not index else replace(item, makes=makes, drops=drops, index=index)
     return Loop(
         item.name,
         normal(substitute(item.count, known)),

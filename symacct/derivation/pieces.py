@@ -73,7 +73,9 @@ class Composer:
         weight = self.weigh(size)
         if not weight:
             return {}
-        inside = tuple((s.name, known[s.name]) for s in sorted(size.elements.free_symbols, key=str) if s.name in known)
+        inside = tuple(
+            (s.name, known[s.name]) for s in sorted(size.elements.free_symbols, key=str) if s.name in known
+        )
         key = (size, inside)
         if key not in self.known:
             elements = substitute(size.elements, dict(inside)) if inside else size.elements

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -37,13 +37,13 @@ class Placement:
 
     Attributes:
         regions: the region that a node or repeat belongs to, by label.
-        cut: how outermost repeats are cut, if they are.
+        cuts: how outermost repeats are cut, by name, if they are.
         nothing: whether the outermost repeats save nothing at all.
         kept: labels of nodes in a region whose outputs are kept all the same.
     """
 
     regions: Mapping[str, str]
-    cut: Cut | None = None
+    cuts: Mapping[str, Cut] = field(default_factory=lambda: MappingProxyType({}))
     nothing: bool = False
     kept: frozenset[str] = frozenset()
 
@@ -58,7 +58,7 @@ def outermost(graph: Graph) -> tuple[Repeat, ...]:
     return tuple(node for node in graph.nodes if isinstance(node, Repeat))
 
 
-def placed(graph: Graph, checkpoint: Checkpoint, cut: Cut | None = None) -> Placement:
+def placed(graph: Graph, checkpoint: Checkpoint, cuts: Mapping[str, Cut] | None = None) -> Placement:
     """Return where a checkpoint policy puts its segments, with those that the graph has itself.
 
     Raises:
@@ -89,7 +89,7 @@ def placed(graph: Graph, checkpoint: Checkpoint, cut: Cut | None = None) -> Plac
         )
     if checkpoint.kind == "store-nothing":
         return Placement(MappingProxyType({}), nothing=True)
-    return Placement(MappingProxyType({}), cut=cut)
+    return Placement(MappingProxyType({}), cuts=MappingProxyType(dict(cuts or {})))
 
 
 def _selected(graph: Graph, names: tuple[str, ...]) -> dict[str, str]:
@@ -99,7 +99,8 @@ def _selected(graph: Graph, names: tuple[str, ...]) -> dict[str, str]:
     for name in names:
         hits = {label: at for label in labels if (at := _within(label, name)) is not None}
         if not hits:
-            parts = {part for node, _ in walk(graph.nodes) if isinstance(node, Node) for part in node.label.split("/")}
+            nodes = (node for node, _ in walk(graph.nodes) if isinstance(node, Node))
+            parts = {part for node in nodes for part in node.label.split("/")}
             raise unknown("region or op", name, sorted(parts), where=f"graph {graph.name}")
         found |= hits
     return found

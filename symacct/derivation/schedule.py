@@ -25,6 +25,7 @@ from symacct.ops.transpose import Transpose
 MICRO = "micro-batches"
 BACKWARD = "/backward"
 LONGEST = 50
+ZERO = Integer(0)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -143,7 +144,7 @@ class _Segment:
     inputs: list[Storage] = field(default_factory=list)
     ran: bool = False
     shortened: int = 0
-    length: Expr = Integer(0)
+    length: Expr = ZERO
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,7 +370,7 @@ class _Run:
         count = normal(substitute(repeat.hi - repeat.lo, self.symbols()))
         carried = [self.get(str(c.init)) for c in repeat.carry]
         marks, outer, opened = self.marks, not self.at, self.open
-        cut = self.placement.cut if outer and self.segment is None else None
+        cut = self.placement.cuts.get(repeat.name) if outer and self.segment is None else None
         nothing = self.placement.nothing and outer
         if nothing:
             self.past = []
@@ -415,10 +416,7 @@ class _Run:
 
     def symbols(self) -> dict[str, Expr]:
         """Return, for each repeat index around, the formula of its iteration in the loops around."""
-        return {
-            repeat.index.name: iteration(repeat, self.marks, self.placement.cut)
-            for repeat in self.open
-        }
+        return {repeat.index.name: iteration(repeat, self.marks, self.placement.cuts) for repeat in self.open}
 
     # ---- backward ----
 
@@ -579,7 +577,7 @@ class _Run:
         return kept is not None and bool(kept.extra)
 
 
-def iteration(repeat: Repeat, marks: Marks, cut: Cut | None) -> Expr:
+def iteration(repeat: Repeat, marks: Marks, cuts: Mapping[str, Cut]) -> Expr:
     """Return which iteration of a repeat the loops around stand at, as a formula in their turns."""
     at = {mark.loop: mark for mark in marks}
 
@@ -591,7 +589,7 @@ def iteration(repeat: Repeat, marks: Marks, cut: Cut | None) -> Expr:
         return turn_symbol(loop) if loop in at else None
 
     segment, inside = turn(f"{repeat.name}/segments"), turn(repeat.name)
-    before = as_expr(0) if segment is None or cut is None else segment * cut.size
+    before = as_expr(0) if segment is None else segment * cuts[repeat.name].size
     return normal(repeat.lo + before + (inside if inside is not None else 0))
 
 

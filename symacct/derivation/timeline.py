@@ -1,10 +1,11 @@
-"""What is alive after each step of a schedule, at integer sizes: its peak, and what is there at that moment."""
+"""What is alive after each step of a schedule, at integer sizes: its worst moment, and what is there then."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
 from fractions import Fraction
+from math import isqrt
 from typing import TYPE_CHECKING
 
 from symacct.algebra.evaluate import evaluate
@@ -19,8 +20,13 @@ from symacct.nodes import Graph, Repeat, walk
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from sympy import Expr
+
     from symacct.derivation.schedule import Action
     from symacct.policy import Policy
+
+MOST_MICRO = 3
+"""Micro-batches that are written out: from the second on, all are alike."""
 
 MOST_TURNS = 2_000
 """How many iterations of outermost repeats a schedule is written out for."""
@@ -70,32 +76,30 @@ def at_sizes(graph: Graph, policy: Policy, sizes: Mapping[str, int]) -> Schedule
     Raises:
         SizeError: there are too many iterations.
     """
-    loss = closed(graph)
     known = {name: as_expr(size) for name, size in sizes.items()}
-    turns = [int(evaluate(r.count, known)) for r in outermost(graph)]
-    if sum(turns) > MOST_TURNS:
+    turns = {r.name: int(evaluate(r.count, known)) for r in outermost(graph)}
+    if sum(turns.values()) > MOST_TURNS:
         raise SizeError(
             f"graph {graph.name} has too many iterations to write them out",
             expected=f"at most {MOST_TURNS}",
-            got=str(sum(turns)),
+            got=str(sum(turns.values())),
             fix="take a smaller count",
         )
     micro = int(evaluate(policy.accumulate, known))
-    cut = integer_cut(policy, max(turns, default=0), known)
-    return scheduled(
-        loss, graph.outputs, placed(graph, policy.checkpoint, cut), choices_of(policy, min(micro, 3)), sizes
-    )
+    cuts = {name: cut for name, n in turns.items() if (cut := integer_cut(policy, n, known)) is not None}
+    placement = placed(graph, policy.checkpoint, cuts)
+    choices = choices_of(policy, min(micro, MOST_MICRO))
+    return scheduled(closed(graph), graph.outputs, placement, choices, sizes)
 
 
-def integer_cut(policy: Policy, count: int, known: Mapping[str, object]) -> Cut | None:
+def integer_cut(policy: Policy, count: int, known: Mapping[str, Expr]) -> Cut | None:
     """Return the segments of a policy for a count of iterations; the root of it is rounded up."""
     if policy.checkpoint.kind == "sqrt":
-        size = next(k for k in range(count + 1) if k * k >= count)
+        size = isqrt(count - 1) + 1 if count else 1
     elif policy.checkpoint.every is not None:
-        size = int(evaluate(policy.checkpoint.every, known))  # type: ignore[arg-type]
+        size = int(evaluate(policy.checkpoint.every, known))
     else:
         return None
-    size = max(size, 1)
     segments = max(-(-count // size), 1)
     return Cut(as_expr(segments), as_expr(size), as_expr(max(count - (segments - 1) * size, 0)))
 

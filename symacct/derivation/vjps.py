@@ -62,7 +62,8 @@ def vjp_of(tensors: Mapping[str, Tensor], node: Node, wanted: frozenset[int]) ->
     """Return the derivative of a node for the wanted input slots."""
     recorder = _Recorder(tensors, node)
     out = tensors[node.outs[0]]
-    recorder.made[COTANGENT] = Tensor(COTANGENT, out.axes, out.dims, out.dtype, "gradient", out.path, out.mask)
+    cotangent = Tensor(COTANGENT, out.axes, out.dims, out.dtype, "gradient", out.path, out.mask)
+    recorder.made[COTANGENT] = cotangent
     found = node.op.vjp(recorder, node, COTANGENT, wanted)
     reads: dict[str, None] = {}
     for emitted in recorder.nodes:

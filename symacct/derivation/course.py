@@ -1,0 +1,486 @@
+"""The course of a training step through memory, as loops with symbolic counts.
+
+The interpreter runs at small counts, its schedule is folded, and the folded form is checked against the
+interpreter at the smallest counts it claims to hold for. Counts that are large integers are stood in for by
+symbols, so that a thousand iterations cost what six do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import zip_longest
+from math import isqrt
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from sympy import Symbol, ceiling, sqrt
+
+from symacct.algebra.condition import Condition, merge
+from symacct.algebra.evaluate import evaluate, substitute
+from symacct.algebra.maxima import below, below_mean, largest
+from symacct.algebra.normal import normal, total
+from symacct.algebra.sparse import Poly, Ring
+from symacct.algebra.summation import sum_over
+from symacct.algebra.symbols import as_expr, symbol
+from symacct.derivation.closing import closed
+from symacct.derivation.folding import Event, Items, Loop, folded, loops, unfolded, written
+from symacct.derivation.pieces import Composer, rest_symbol
+from symacct.derivation.placement import Cut, outermost, placed
+from symacct.derivation.schedule import Schedule, scheduled, turn_symbol
+from symacct.derivation.timeline import choices_of
+from symacct.errors import RuleError, UsageError
+from symacct.nodes import Graph, Repeat, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from sympy import Expr
+
+    from symacct.derivation.folding import Size
+    from symacct.nodes import Step_
+    from symacct.policy import Policy
+
+WRITTEN = 8
+"""Counts up to this are written out; larger ones are folded."""
+
+BASES = (6, 8, 10)
+NOTHING_BASES = (9, 12)
+MERGED_ACTIONS = 700
+"""How long a schedule may be for smaller counts to be looked at, whether one formula serves them too."""
+
+Weigh = "Callable[[Size], Fraction]"
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A graph made ready to be folded.
+
+    Attributes:
+        graph: closed, with symbols in the place of large counts.
+        outputs: what a caller may hold.
+        cuts: the segments of outermost repeats.
+        into: formulas that are put in the place of sizes (``h = a*q``, ``L = M*k``).
+        back: what the symbols of the folded form stand for.
+        micro: the number of micro-batches.
+        conditions: what must hold beside the counts.
+    """
+
+    graph: Graph
+    outputs: tuple[str, ...]
+    cuts: Mapping[str, Cut]
+    into: Mapping[str, Expr]
+    back: Mapping[str, Expr]
+    micro: Expr
+    conditions: tuple[Condition, ...]
+
+
+class Course:
+    """What a step makes, keeps and runs again, as formulas.
+
+    Args:
+        graph: the graph of the workload, without dead ops.
+        policy: the choices of the run.
+    """
+
+    def __init__(self, graph: Graph, policy: Policy) -> None:
+        """Prepare the graph; everything else is derived when it is asked for."""
+        self.graph = graph
+        self.policy = policy
+        self.shape = _shaped(graph, policy)
+
+    @cached_property
+    def _folded(self) -> tuple[Items, Items, dict[str, int], Schedule]:
+        bases = NOTHING_BASES if self.policy.checkpoint.kind == "store-nothing" else BASES
+        for base in bases:
+            counts = _counts(self.shape, base)
+            schedule = self.run(counts)
+            try:
+                forward, whole = folded(self.shape.graph, schedule, self.shape.cuts, counts)
+            except RuleError:
+                if base == bases[-1]:
+                    raise
+                continue
+            return forward, whole, counts, schedule
+        raise AssertionError(base)
+
+    def run(self, counts: Mapping[str, int]) -> Schedule:
+        """Return the schedule at integer counts."""
+        shape = self.shape
+        placement = placed(shape.graph, self.policy.checkpoint, shape.cuts)
+        policy = replace(self.policy, accumulate=shape.micro)
+        micro = int(evaluate(shape.micro, counts))
+        return scheduled(shape.graph, shape.outputs, placement, choices_of(policy, micro), counts)
+
+    @property
+    def whole(self) -> Items:
+        """The step as folded loops."""
+        return self._folded[1]
+
+    @cached_property
+    def least(self) -> dict[Symbol, int]:
+        """The least value of each count that the folded form holds for."""
+        found = _least(self.whole)
+        self._check(found)
+        return found
+
+    def _check(self, least: Mapping[Symbol, int]) -> None:
+        """Compare the folded form with the interpreter at the smallest counts.
+
+        Raises:
+            RuleError: they differ.
+        """
+        counts = dict(self._folded[2])
+        for one, value in least.items():
+            if one.name in counts:
+                counts[one.name] = value
+        counts |= _derived(self.shape, counts)
+        if counts == self._folded[2]:
+            return
+        steps = self.run(counts)
+        known = {name: as_expr(value) for name, value in counts.items()}
+        there = written(self.shape.graph, steps, self.shape.cuts, counts)
+        for mine, real in zip_longest(unfolded(self.whole, known), there):
+            if mine is None or real is None or not _alike(mine, real, known):
+                raise RuleError(
+                    f"the schedule of graph {self.graph.name} has no one form for every count",
+                    expected=str(real),
+                    got=str(mine),
+                    fix="bind the counts of its repeats",
+                )
+
+    @cached_property
+    def ring(self) -> Ring:
+        """The ring that all candidates live in."""
+        exprs = dict.fromkeys(normal(substitute(e, self.shape.into)) for e in _formulas(self.whole))
+        return Ring(exprs, self.least)
+
+    def candidates(self, weigh: Callable[[Size], Fraction]) -> tuple[Poly, ...]:
+        """Return the candidates for the peak, those that are needed."""
+        piece = Composer(self.ring, weigh).piece(self.whole, self.shape.into)
+        return largest(self.ring, piece.peaks)
+
+    def formula(self, poly: Poly) -> Expr:
+        """Return a candidate as a formula in the sizes of the graph."""
+        return self.restored(self.ring.expr(poly))
+
+    def restored(self, expr: Expr) -> Expr:
+        """Return a formula with what symbols stand for put back."""
+        return normal(substitute(expr, self.shape.back))
+
+    @cached_property
+    def conditions(self) -> tuple[Condition, ...]:
+        """Return when the formulas hold."""
+        found = list(self.shape.conditions)
+        for one, value in self.least.items():
+            left = self.restored(one)
+            if not left.is_number:
+                found.append(Condition("at_least", left, as_expr(value)))
+        return merge(c for c in found if not c.is_certain())
+
+    def saved_when_forward_ends(self, weigh: Callable[[Size], Fraction]) -> dict[str, Expr]:
+        """Return the bytes that are kept when the forward pass ends, by tensor."""
+        self.least  # noqa: B018 (the folded form is checked)
+        found: dict[str, list[Expr]] = {}
+        for name, expr in _net(self._folded[0], self.shape.into, weigh):
+            found.setdefault(name, []).append(expr)
+        return {name: self.restored(total(parts)) for name, parts in found.items()}
+
+    @cached_property
+    def runs_again(self) -> dict[str, tuple[Run, ...]]:
+        """Where each node runs again in backward, by label."""
+        self.least  # noqa: B018
+        found: dict[str, list[Run]] = {}
+        for run in _runs(self.whole, self.shape.into, ()):
+            found.setdefault(run.label, []).append(run)
+        return {label: tuple(runs) for label, runs in found.items()}
+
+    def again(self, label: str, expr: Expr) -> Expr:
+        """Return what a node costs when it runs again: the sum over all its runs of a formula in its iteration."""
+        return self.restored(
+            total(run.summed(substitute(expr, self.shape.into)) for run in self.runs_again[label])
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A node that runs again inside some loops: the turns of each, and the iterations they mean."""
+
+    label: str
+    index: tuple[tuple[str, Expr], ...]
+    ranges: tuple[tuple[Symbol, Expr, Expr], ...]
+
+    def summed(self, expr: Expr) -> Expr:
+        """Return the sum of a formula over the turns."""
+        expr = normal(substitute(expr, dict(self.index)))
+        for turn, lo, hi in reversed(self.ranges):
+            expr = sum_over(expr, turn, lo, hi)
+        return expr
+
+
+def _runs(
+    items: Items, known: Mapping[str, Expr], around: tuple[tuple[Symbol, Expr, Expr], ...]
+) -> Iterator[Run]:
+    for item in items:
+        if isinstance(item, Event):
+            if item.phase == "recompute" and item.runs:
+                index = tuple((name, substitute(at, known)) for name, at in item.index)
+                yield Run(item.label, index, around)
+            continue
+        for turns, part in _parts(item, known):
+            yield from _runs(part, known, (*around, turns))
+
+
+def _parts(loop: Loop, known: Mapping[str, Expr]) -> Iterator[tuple[tuple[Symbol, Expr, Expr], Items]]:
+    """Yield the parts of a loop with the turns that they stand for."""
+    count, turn = normal(substitute(loop.count, known)), turn_symbol(loop.name)
+    first, last = len(loop.first), len(loop.last)
+    for at, part in enumerate(loop.first):
+        yield (turn, as_expr(at), as_expr(at + 1)), part
+    yield (turn, as_expr(first), normal(count - last)), loop.body
+    for at, part in enumerate(loop.last):
+        yield (turn, normal(count - last + at), normal(count - last + at + 1)), part
+
+
+def _net(
+    items: Items,
+    known: Mapping[str, Expr],
+    weigh: Callable[[Size], Fraction],
+    around: tuple[tuple[Symbol, Expr, Expr], ...] = (),
+) -> Iterator[tuple[str, Expr]]:
+    """Yield what each step adds and drops of what is saved, summed over the loops around it, by tensor."""
+    for item in items:
+        if isinstance(item, Loop):
+            for turns, part in _parts(item, known):
+                yield from _net(part, known, weigh, (*around, turns))
+            continue
+        for sizes, sign in ((item.makes, 1), (item.drops, -1)):
+            for size in sizes:
+                weight = weigh(size)
+                if weight:
+                    expr = normal(substitute(size.elements, known)) * as_expr(weight) * sign
+                    for turn, lo, hi in reversed(around):
+                        expr = sum_over(expr, turn, lo, hi)
+                    yield size.name, expr
+
+
+def _least(items: Items) -> dict[Symbol, int]:
+    """Return the least value of each symbol that a loop's count is made of."""
+    found: dict[Symbol, int] = {}
+    for loop in loops(items):
+        turns = [s for s in loop.count.free_symbols if s.name.startswith("turn_")]
+        free = [s for s in loop.count.free_symbols if s not in turns]
+        if turns or len(free) != 1:
+            continue
+        (one,) = free
+        value = 1
+        while int(evaluate(loop.count, {one.name: as_expr(value)})) < loop.least:
+            value += 1
+        found[one] = max(found.get(one, 1), value)
+    return found
+
+
+def _formulas(items: Items) -> Iterator[Expr]:
+    for item in items:
+        if isinstance(item, Event):
+            yield from (size.elements for size in (*item.makes, *item.drops))
+            continue
+        yield from (item.count, turn_symbol(item.name), rest_symbol(item.name))
+        for part in (*item.first, item.body, *item.last):
+            yield from _formulas(part)
+
+
+def _alike(mine: Event, real: Event, known: Mapping[str, Expr]) -> bool:
+    """Say whether two steps are the same at integer counts."""
+    if (mine.label, mine.phase) != (real.label, real.phase):
+        return False
+    pairs = ((mine.makes, real.makes), (mine.drops, real.drops))
+    return all(
+        len(a) == len(b) and all(_same_size(x, y, known) for x, y in zip(a, b, strict=True)) for a, b in pairs
+    )
+
+
+def _same_size(x: Size, y: Size, known: Mapping[str, Expr]) -> bool:
+    if (x.dtype, x.kind, x.saved) != (y.dtype, y.kind, y.saved):
+        return False
+    return x.elements == y.elements or normal(substitute(x.elements, known)) == normal(
+        substitute(y.elements, known)
+    )
+
+
+# ---- making a graph ready ----
+
+
+def _shaped(graph: Graph, policy: Policy) -> Shape:
+    """Return a graph with symbols for large counts and segments, ready to be scheduled at small ones."""
+    names = _Names(graph)
+    back: dict[str, Expr] = {}
+    into, conditions = _quotients(graph, names, back)
+    nodes = tuple(_standing(node, names, back) for node in graph.nodes)
+    stood = replace(graph, nodes=nodes)
+    cuts: dict[str, Cut] = {}
+    for repeat in outermost(stood):
+        cut = _cut(repeat, policy, names, back, into, conditions)
+        if cut is not None:
+            cuts[repeat.name] = cut
+    micro = policy.accumulate
+    if micro.is_Integer and int(micro) > WRITTEN:
+        micro = names.stand(micro, "micro", back)
+    return Shape(
+        closed(stood),
+        graph.outputs,
+        MappingProxyType(cuts),
+        MappingProxyType(into),
+        MappingProxyType(back),
+        micro,
+        tuple(conditions),
+    )
+
+
+class _Names:
+    """New symbols that no size of the graph has."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.taken = {*graph.sizes, *graph.aliases}
+        self.made: dict[tuple[str, Expr], Symbol] = {}
+
+    def fresh(self, name: str) -> Symbol:
+        found = f"{name}_"
+        while found in self.taken:
+            found += "_"
+        self.taken.add(found)
+        return symbol(found)
+
+    def stand(self, value: Expr, name: str, back: dict[str, Expr]) -> Symbol:
+        """Return the symbol that stands for a value, the same for equal values."""
+        if (name, value) not in self.made:
+            self.made[name, value] = self.fresh(name)
+            back[self.made[name, value].name] = value
+        return self.made[name, value]
+
+
+def _quotients(graph: Graph, names: _Names, back: dict[str, Expr]) -> tuple[dict[str, Expr], list[Condition]]:
+    """Return ``h = a*q`` for each size that another one divides, so that quotients become sizes."""
+    into: dict[str, Expr] = {}
+    for condition in graph.conditions:
+        over, by = condition.right, condition.left
+        if condition.kind == "divides" and over.is_Symbol and over.name not in into and by.is_Symbol:
+            quotient = names.stand(over / by, "quotient", back)
+            into[over.name] = by * quotient
+    chained = {
+        name: normal(substitute(value, {k: v for k, v in into.items() if k != name}))
+        for name, value in into.items()
+    }
+    return chained, list(graph.conditions)
+
+
+def _standing(node: Step_, names: _Names, back: dict[str, Expr]) -> Step_:
+    """Return a node with a symbol in the place of every large integer count."""
+    if not isinstance(node, Repeat):
+        return node
+    body = tuple(_standing(inner, names, back) for inner in node.body)
+    count = node.count
+    if count.is_Integer and int(count) > WRITTEN:
+        return replace(node, body=body, hi=node.lo + names.stand(count, "count", back))
+    return replace(node, body=body)
+
+
+def _cut(
+    repeat: Repeat,
+    policy: Policy,
+    names: _Names,
+    back: dict[str, Expr],
+    into: dict[str, Expr],
+    conditions: list[Condition],
+) -> Cut | None:
+    """Return the segments of an outermost repeat."""
+    kind = policy.checkpoint.kind
+    if kind not in ("every", "sqrt"):
+        return None
+    count = repeat.count
+    whole = normal(substitute(count, back))
+    if kind == "sqrt":
+        size = as_expr(max(isqrt(int(whole) - 1) + 1, 1)) if whole.is_Integer and whole > 0 else sqrt(whole)
+    else:
+        size = as_expr(policy.checkpoint.every)  # type: ignore[arg-type]
+        _check_new(size, names)
+    if whole.is_Integer and size.is_Integer:
+        return _integers(int(whole), int(size), names, back)
+    length = (
+        size
+        if size.is_Symbol or (size.is_Integer and int(size) <= WRITTEN)
+        else names.stand(size, "segment", back)
+    )
+    if kind == "sqrt":
+        segments: Expr = length
+        conditions.append(Condition("equal", whole, ceiling(sqrt(whole)) ** 2))
+    else:
+        segments = names.stand(whole / size, "segments", back)
+        conditions.append(Condition("divides", size, whole))
+    if count.is_Symbol:
+        into[count.name] = segments * length
+    return Cut(segments, length, length)
+
+
+def _check_new(size: Expr, names: _Names) -> None:
+    clash = sorted(s.name for s in size.free_symbols if s.name in names.taken)
+    if clash:
+        raise UsageError(
+            f"the length of a segment is called {clash[0]}, which is a size of the graph",
+            expected="an integer or a name of its own",
+            got=clash[0],
+            fix="call it k",
+        )
+
+
+def _integers(count: int, size: int, names: _Names, back: dict[str, Expr]) -> Cut:
+    """Return segments where count and length are integers: the last one may be shorter."""
+    size = min(size, max(count, 1))
+    segments = max(-(-count // size), 1)
+    rest = max(count - (segments - 1) * size, 0)
+
+    def stand(value: int, name: str) -> Expr:
+        return as_expr(value) if value <= WRITTEN else names.stand(as_expr(value), name, back)
+
+    length = stand(size, "segment")
+    return Cut(stand(segments, "segments"), length, length if rest == size else stand(rest, "rest"))
+
+
+def _counts(shape: Shape, base: int) -> dict[str, int]:
+    """Return small integers for every symbol that a count is made of."""
+    repeats = [r for r, _ in walk(shape.graph.nodes) if isinstance(r, Repeat)]
+    indices = {r.index.name for r in repeats}
+    free = {s.name for r in repeats for end in (r.lo, r.hi) for s in end.free_symbols} - indices
+    free |= {s.name for s in shape.micro.free_symbols}
+    counts = dict.fromkeys(sorted(free), base)
+    for cut in shape.cuts.values():
+        for part in (cut.segments, cut.size, cut.rest):
+            counts |= {s.name: base - 1 for s in part.free_symbols}
+    counts |= _derived(shape, counts)
+    for _ in range(base):
+        short = [r for r in repeats if not r.count.free_symbols & {q.index for q in repeats}]
+        low = [r for r in short if r.count.free_symbols and int(evaluate(r.count, counts)) < base - 1]
+        if not low or shape.cuts:
+            break
+        for r in low:
+            counts |= {s.name: counts[s.name] + 1 for s in r.count.free_symbols}
+    return counts
+
+
+def _derived(shape: Shape, counts: Mapping[str, int]) -> dict[str, int]:
+    """Return the counts of repeats that are cut, from their segments."""
+    found: dict[str, int] = {}
+    for repeat in outermost(shape.graph):
+        cut = shape.cuts.get(repeat.name)
+        if cut is None:
+            continue
+        segments, size, rest = (int(evaluate(part, counts)) for part in (cut.segments, cut.size, cut.rest))
+        whole = (segments - 1) * size + rest
+        for one in repeat.count.free_symbols:
+            found[one.name] = (
+                counts.get(one.name, 0)
+                + whole
+                - int(evaluate(repeat.count, {**counts, one.name: counts.get(one.name, 1)}))
+            )
+    return found
