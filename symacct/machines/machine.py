@@ -11,9 +11,11 @@ from symacct.policy import DTYPE_BITS
 from symacct.units import read_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-DTYPES = frozenset({*DTYPE_BITS, "fp6", "fp4"})
+BITS: Mapping[str, int | Fraction] = {**DTYPE_BITS, "fp6": 6, "fp4": 4}
+DTYPES = frozenset(BITS)
+NARROW, LARGEST_RATIO = 16, 8
 INTEGERS = ("int64", "int32", "int8", "int4")
 WIDEST = ("fp64", "fp32", "int32")
 """What products are summed in where nothing is said: the widest that there is, as frameworks do."""
@@ -168,13 +170,37 @@ class Machine:
         """Return the formats with a dense peak, in the order of the file."""
         return tuple(dict.fromkeys(peak.dtype for peak in self.peaks if not peak.sparse))
 
-    def meant(self, value: Fraction, unit: str = "FLOP/second") -> str | None:
-        """Return what a rate that somebody states is on this machine; None where it is none of its peaks."""
-        for peak in self.peaks:
-            figure = peak.figure
-            if figure.unit == unit and abs(value - figure.value) <= SAME * figure.value:
-                return f"{figure} is the peak of {peak}" + ("" if peak.sparse else ", dense")
-        return None
+    def meant(self, value: Fraction, dtype: str | None = None) -> str | None:
+        """Return what a rate that somebody states is on this machine; None where it is none of its peaks.
+
+        Args:
+            value: in base units, to a thousandth.
+            dtype: the format of the inputs, where it is known.
+        """
+        near = [
+            (abs(value - peak.figure.value), peak)
+            for peak in self.peaks
+            if dtype in (None, peak.dtype) and abs(value - peak.figure.value) <= SAME * peak.figure.value
+        ]
+        if not near:
+            return None
+        least = min(distance for distance, _ in near)
+        said = [f"{peak}{'' if peak.sparse else ', dense'}" for distance, peak in near if distance == least]
+        return f"{in_words(value, near[0][1].figure.unit)} is the peak of {'; of '.join(said)}"
+
+    def doubts(self) -> tuple[str, ...]:
+        """Return peaks that are out of proportion: a format of fewer bits is twice as fast for half the bits.
+
+        Formats of 16 bits and less alone are compared: wider ones may have no unit for contractions at all.
+        """
+        dense = [peak for peak in self.peaks if not peak.sparse and BITS[peak.dtype] <= NARROW]
+        found = []
+        for one in dense:
+            for other in dense:
+                fair = Fraction(BITS[other.dtype]) / Fraction(BITS[one.dtype])
+                if one.figure.value > LARGEST_RATIO * fair * other.figure.value:
+                    found.append(f"{one.figure} for {one} is out of proportion to {other.figure} for {other}")
+        return tuple(found)
 
     # ---- several ----
 

@@ -115,6 +115,8 @@ class Page:
         rows: list[tuple[str, ...] | str] = []
         phase = None
         for place, one in enumerate(made.time.timings):
+            if not one.candidates:
+                continue
             if one.operation.phase != phase:
                 phase = one.operation.phase
                 rows.append(str(phase))
@@ -181,7 +183,8 @@ class Page:
         if self.math:
             return f"${latex(above, self.order)}$ / {self.made.main}"
         said = text(factored(above, self.counts), self.order)
-        return f"{said if above.is_Symbol else f'({said})'} / {self.made.main}"
+        bare = above.is_Symbol or above.is_Integer
+        return f"{said if bare else f'({said})'} / {self.made.main}"
 
     def _verdict(self) -> list[tuple[str, str]]:
         made = self.made
@@ -235,6 +238,7 @@ class Page:
         if load is not None and load.unit == TENSOR:
             point = digits(ridge(made.rates, load.dtype))
             lines.append(("ridge", f"{point} FLOP/byte for {load.dtype} ({made.ridge_symbol(load)})"))
+        lines += [("warning", one) for one in made.machine.doubts()]
         return [*lines, *(("bound", one) for one in made.time.notes), ("left out", LEFT_OUT)]
 
 
