@@ -144,6 +144,11 @@ def test_every_code_of_a_small_format(run):
     assert record(run, "e8m0", "--all-values")["codes"][0]["value"] == f"1/{2**127}"
 
 
+def test_the_two_ways_to_240_are_shown(run):
+    for name in ("fp8_e4m3fnuz", "fp8_e4m3_ieee"):
+        assert re.search(r"^largest +240  1\.875 \* 2\^7$", run("dtype", name)[1], re.MULTILINE)
+
+
 def test_groups_of_a_choice(run):
     made = record(run, "int8", "--block", "128")
     assert made["facts"]["bits an element"] == "65/8"
@@ -179,6 +184,7 @@ LONG = "9" * 1_000_000
         (["fp16", "1e999999999"], "an exponent is too large"),
         (["fp16", "2^-999999999"], "an exponent is too large"),
         (["fp16", "1e" + "0" * 500 + "9" * 500], "an exponent is too large"),
+        (["fp16", "1e1101"], "an exponent is too large"),
         (["fp16", "1/0"], "a number is divided by zero"),
         (["fp16", "abc"], "'abc' is not a number"),
         (["fp16", "__import__('os')"], "is not a number"),

@@ -133,6 +133,13 @@ def test_an_outlier_stays_in_its_block_unless_the_tensor_has_a_scale():
     assert neighbours(quantise(calm + wild, find("nvfp4")))[2].without.results[1] == 0
 
 
+def test_without_the_largest_the_scale_of_the_tensor_is_another():
+    """Without 1000 the tensor's scale is that of 1, which is then kept to the precision of fp32."""
+    [effect] = neighbours(quantise([Fraction(n) for n in ("1000", "1", "1/2")], find("nvfp4")))
+    assert (effect.zeroed(effect.beside), effect.worst(effect.beside)) == (2, 1)
+    assert effect.worst(effect.without) < Fraction(1, 2**23)
+
+
 def test_what_mx_cuts_off():
     """The scale comes from the largest power of two, so that 7.9 stops at 6, the largest element."""
     [group] = quantise([Fraction(79, 10)], find("mxfp4")).groups

@@ -166,4 +166,4 @@ def _scale(largest: Fraction, block: Block, whole: Fraction) -> int:
         wanted = largest / block.element.largest / whole if whole else Fraction(0)
         return scale.clamp(Value(wanted)) if block.whole is not None else scale.encode(Value(wanted))
     exponent = log2_floor(largest) - block.element.most_exponent if largest else 0
-    return scale.encode(Value(Fraction(2) ** max(exponent, scale.least_exponent)))
+    return scale.encode(Value(Fraction(2) ** exponent))
