@@ -7,20 +7,146 @@ those that stay is at least as large, coefficient by coefficient, so that their 
 from __future__ import annotations
 
 from fractions import Fraction
+from math import lcm, prod
 from typing import TYPE_CHECKING
 
 from symacct.algebra.feasible import weights
-from symacct.algebra.sparse import Poly, at_least, plus
+from symacct.algebra.sparse import Poly, at_least, plus, product, put_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from sympy import Expr
 
     from symacct.algebra.sparse import Ring
 
 POINTS = 240
 STEPS = (0, 1, 2, 5, 17, 64, 300, 2_000, 40_000, 10**6)
-MOST_PROGRAMS = 12
-"""How many linear programs are tried; a candidate that none removes stays, which is safe."""
+MOST_NEAR = 3
+MOST_PROGRAMS = 16
+MOST_CELLS = 6_000
+"""How many linear programs are tried, and how large: a candidate that none removes stays, which is safe."""
+
+
+class Contest:
+    """Candidates in one ring: sizes that start at 1 as they are, counts from their least value.
+
+    That a polynomial without negative coefficients is at least 0 holds either way; unshifted sizes keep the
+    tables short.
+
+    Args:
+        ring: the ring of the candidates.
+        counts: the generators that stay shifted.
+    """
+
+    def __init__(self, ring: Ring, counts: Sequence[Expr]) -> None:
+        """Note which generators are counted from 0."""
+        self.ring = ring
+        self.shifted = [ring.places[one] for one in counts if one in ring.places]
+        self.sizes = [
+            place for place, least in enumerate(ring.least) if place not in self.shifted and least == 1
+        ]
+
+    def unshifted(self, poly: Poly) -> Poly:
+        """Return a polynomial in the sizes themselves."""
+        one = self.ring.number(1)
+        for place in self.sizes:
+            powers = [0] * len(self.ring.bases)
+            powers[place] = 1
+            poly = put_in(poly, place, plus({tuple(powers): 1}, one, -1))
+        return poly
+
+    def largest(self, candidates: Sequence[Poly]) -> tuple[Poly, ...]:
+        """Return the candidates that are needed: the maximum of these is that of all.
+
+        >>> from symacct.algebra.symbols import symbol
+        >>> from symacct.algebra.sparse import Ring
+        >>> B, D = symbol("B"), symbol("D")
+        >>> ring = Ring([B, D], {})
+        >>> found = Contest(ring, []).largest([ring.poly(e) for e in (2 * B, B + D, 2 * D, B)])
+        >>> [ring.expr(poly) for poly in found]
+        [2*B, 2*D]
+        """
+        distinct: list[Poly] = []
+        for poly in candidates:
+            if poly not in distinct:
+                distinct.append(poly)
+        plain = [self.unshifted(poly) for poly in distinct]
+        table = self._values(plain)
+        winners = {row.index(best) for row in table if row.count(best := max(row)) == 1}
+        programs = 0
+        for at in range(len(distinct)):
+            if at in winners:
+                continue
+            others = [plain[i] for i in sorted(winners)]
+            if any(at_least(other, plain[at]) for other in others):
+                continue
+            programs += 1
+            near = self._near(table, at, winners)
+            if programs <= MOST_PROGRAMS and self.below(plain[at], [plain[i] for i in near]):
+                continue
+            winners.add(at)
+        return tuple(distinct[at] for at in sorted(winners))
+
+    def _values(self, polys: Sequence[Poly]) -> list[list[int]]:
+        """Return the values of all candidates at the points, times a common denominator."""
+        scale = lcm(*(c.denominator for poly in polys for c in poly.values()))
+        tables = [{p: int(c * scale) for p, c in poly.items()} for poly in polys]
+        monomials = list(dict.fromkeys(p for table in tables for p in table))
+        found = []
+        for point in points(len(self.ring.bases)):
+            real = [x + (place in self.sizes) for place, x in enumerate(point)]
+            value = {p: prod(x**power for x, power in zip(real, p, strict=True) if power) for p in monomials}
+            found.append([sum(c * value[p] for p, c in table.items()) for table in tables])
+        return found
+
+    @staticmethod
+    def _near(table: Sequence[Sequence[int]], at: int, winners: set[int]) -> list[int]:
+        """Return the winners that a candidate comes nearest to, where each of them is largest."""
+        nearest: dict[int, float] = {}
+        for row in table:
+            best = max(row)
+            gap = (best - row[at]) / (best or 1)
+            for one in winners:
+                if row[one] == best and gap < nearest.get(one, gap + 1):
+                    nearest[one] = gap
+        return sorted(nearest, key=lambda one: (nearest[one], one))[:MOST_NEAR]
+
+    def below(self, poly: Poly, others: Sequence[Poly]) -> bool:
+        """Say whether a weighted sum of the gaps to others has no negative coefficient.
+
+        The weights are polynomials in the counts without negative coefficients, and a constant part of them
+        is positive, so that one of the gaps is at least 0 everywhere.
+        """
+        gaps = [plus(other, poly, -1) for other in others]
+        factors = [self.ring.number(1), *map(self._generator, self.shifted)]
+        columns: list[dict[object, Fraction]] = []
+        for gap in gaps:
+            for at, factor in enumerate(factors):
+                column: dict[object, Fraction] = _exact(product(gap, factor))
+                columns.append({**column, "constants": Fraction(1)} if at == 0 else column)
+        rows = len({name for column in columns for name in column})
+        if not columns or rows * (len(columns) + 2 * rows) > MOST_CELLS:
+            return False
+        return weights(columns, {"constants": Fraction(1)}) is not None
+
+    def _generator(self, place: int) -> Poly:
+        return {tuple(int(at == place) for at in range(len(self.ring.bases))): 1}
+
+    def implied(self, gap: Poly, others: Sequence[Poly]) -> bool:
+        """Say whether a gap is at least 0 wherever the others are: it is at least a weighted sum of them."""
+        if at_least(gap, {}):
+            return True
+        columns: list[dict[object, Fraction]] = [_exact(other, -1) for other in others]
+        target: dict[object, Fraction] = _exact(gap, -1)
+        rows = len({name for column in (*columns, target) for name in column})
+        if not columns or rows * (len(columns) + 2 * rows) > MOST_CELLS:
+            return False
+        return weights(columns, target) is not None
+
+
+def _exact(poly: Poly, times: int = 1) -> dict[object, Fraction]:
+    return {powers: Fraction(times * value) for powers, value in poly.items()}
 
 
 def points(count: int, many: int = POINTS) -> Iterator[tuple[int, ...]]:
@@ -33,87 +159,3 @@ def points(count: int, many: int = POINTS) -> Iterator[tuple[int, ...]]:
             state = (1103515245 * state + 12345) % 2**31
             point.append(STEPS[(state >> 16) % len(STEPS)])
         yield tuple(point)
-
-
-def largest(ring: Ring, candidates: Sequence[Poly]) -> tuple[Poly, ...]:
-    """Return the candidates that are needed: the maximum of these is that of all.
-
-    >>> from symacct.algebra.symbols import symbol
-    >>> from symacct.algebra.sparse import Ring
-    >>> B, D = symbol("B"), symbol("D")
-    >>> ring = Ring([B, D], {})
-    >>> found = largest(ring, [ring.poly(2 * B), ring.poly(B + D), ring.poly(2 * D), ring.poly(B)])
-    >>> [ring.expr(poly) for poly in found]
-    [2*B, 2*D]
-    """
-    distinct: list[Poly] = []
-    for poly in candidates:
-        if poly not in distinct:
-            distinct.append(poly)
-    winners = _winners(ring, distinct)
-    programs = 0
-    for at, poly in enumerate(distinct):
-        if at in winners:
-            continue
-        others = [distinct[i] for i in sorted(winners)]
-        if below(poly, others):
-            continue
-        programs += 1
-        if programs <= MOST_PROGRAMS and below_mean(poly, others):
-            continue
-        winners.add(at)
-    return tuple(distinct[at] for at in sorted(winners))
-
-
-def _winners(ring: Ring, candidates: Sequence[Poly]) -> set[int]:
-    """Return the candidates that are strictly largest at some point."""
-    found: set[int] = set()
-    for point in points(len(ring.bases)):
-        values = [ring.value(poly, point) for poly in candidates]
-        best = max(values)
-        if values.count(best) == 1:
-            found.add(values.index(best))
-    return found
-
-
-def below(poly: Poly, others: Sequence[Poly]) -> bool:
-    """Say whether one other candidate, or a mean of two, is at least as large in every coefficient."""
-    if any(at_least(other, poly) for other in others):
-        return True
-    gaps = [plus(other, poly, -1) for other in others]
-    return any(_mean(a, b) for at, a in enumerate(gaps) for b in gaps[at + 1 :])
-
-
-def _mean(a: Poly, b: Poly) -> bool:
-    """Say whether some ``u*a + (1 - u)*b`` with u from 0 to 1 has no negative coefficient."""
-    low, high = Fraction(0), Fraction(1)
-    for powers in {*a, *b}:
-        x, y = a.get(powers, Fraction(0)), b.get(powers, Fraction(0))
-        if x >= 0 and y >= 0:
-            continue
-        if x <= 0 and y <= 0:
-            return False
-        edge = y / (y - x)
-        low, high = (max(low, edge), high) if x > y else (low, min(high, edge))
-        if low > high:
-            return False
-    return True
-
-
-def below_mean(poly: Poly, others: Sequence[Poly]) -> bool:
-    """Say whether a weighted mean of other candidates is at least as large, by a linear program."""
-    columns = [{**plus(other, poly, -1), "weights": Fraction(1)} for other in others]
-    return bool(others) and weights(columns, {"weights": Fraction(1)}) is not None  # type: ignore[arg-type]
-
-
-def implied(gap: Poly, others: Sequence[Poly]) -> bool:
-    """Say whether a gap is at least 0 wherever the others are: it is at least a weighted sum of them."""
-    if at_least(gap, {}):
-        return True
-    for other in others:
-        ratios = [gap.get(p, Fraction(0)) / c for p, c in other.items() if c < 0 and gap.get(p, 0) < 0]
-        for ratio in dict.fromkeys(ratios):
-            if ratio > 0 and at_least(plus(gap, other, -ratio), {}):
-                return True
-    columns = [{p: -c for p, c in other.items()} for other in others]
-    return bool(columns) and weights(columns, {p: -c for p, c in gap.items()}) is not None  # type: ignore[arg-type]

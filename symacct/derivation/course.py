@@ -19,7 +19,7 @@ from sympy import Symbol, ceiling, sqrt
 
 from symacct.algebra.condition import Condition, merge
 from symacct.algebra.evaluate import evaluate, substitute
-from symacct.algebra.maxima import below, below_mean, largest
+from symacct.algebra.maxima import Contest
 from symacct.algebra.normal import normal, total
 from symacct.algebra.sparse import Poly, Ring
 from symacct.algebra.summation import sum_over
@@ -159,7 +159,7 @@ class Course:
     def candidates(self, weigh: Callable[[Size], Fraction]) -> tuple[Poly, ...]:
         """Return the candidates for the peak, those that are needed."""
         piece = Composer(self.ring, weigh).piece(self.whole, self.shape.into)
-        return largest(self.ring, piece.peaks)
+        return Contest(self.ring, tuple(self.least)).largest(piece.peaks)
 
     def formula(self, poly: Poly) -> Expr:
         """Return a candidate as a formula in the sizes of the graph."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from symacct.algebra.evaluate import substitute
 from symacct.algebra.normal import normal
-from symacct.algebra.sparse import Poly, at_least, degree, nonnegative, plus, product, put_in
+from symacct.algebra.sparse import Poly, at_least, degree, nonnegative, plus, product, put_in, whole
 from symacct.algebra.summation import bernoulli
 from symacct.derivation.folding import Event
 from symacct.derivation.schedule import turn_symbol
@@ -79,7 +79,7 @@ class Composer:
         key = (size, inside)
         if key not in self.known:
             elements = substitute(size.elements, dict(inside)) if inside else size.elements
-            self.known[key] = {p: c * weight for p, c in self.ring.poly(normal(elements)).items()}
+            self.known[key] = {p: whole(c * weight) for p, c in self.ring.poly(normal(elements)).items()}
         return self.known[key]
 
     def loop(self, loop: Loop, known: Mapping[str, Expr]) -> Piece:
@@ -141,7 +141,7 @@ class Composer:
             RuleError: it rises and falls again.
         """
         del to_come, solved
-        e = {tuple(int(place == at) for place in range(len(self.ring.bases))): Fraction(1)}
+        e = {tuple(int(place == at) for place in range(len(self.ring.bases))): 1}
         one = self.ring.number(1)
         first, last = put_in(level, at, {}), put_in(level, at, total)
         if degree(level, at) <= 1:
@@ -208,7 +208,7 @@ def _summed(poly: Poly, at: int, e: Poly) -> Poly:
         rest = (*powers[:at], 0, *powers[at + 1 :])
         for j in range(k + 1):
             weight = _choose(k + 1, j) * bernoulli(j) / (k + 1)
-            term: Poly = {rest: value * weight}
+            term: Poly = {rest: whole(value * weight)}
             for _ in range(k + 1 - j):
                 term = product(term, e)
             found = plus(found, term)
@@ -224,9 +224,8 @@ def _choose(n: int, k: int) -> int:
 def undominated(candidates: list[Poly]) -> tuple[Poly, ...]:
     """Return the candidates that no other one is at least as large as, coefficient by coefficient.
 
-    >>> one, two = {(0,): Fraction(1)}, {(1,): Fraction(1)}
-    >>> undominated([one, {(0,): Fraction(2)}, two])
-    ({(0,): Fraction(2, 1)}, {(1,): Fraction(1, 1)})
+    >>> undominated([{(0,): 1}, {(0,): 2}, {(1,): 1}])
+    ({(0,): 2}, {(1,): 1})
     """
     kept: list[Poly] = []
     for candidate in candidates:

@@ -36,12 +36,9 @@ def prepared(graph: Graph, workload: str) -> Graph:
     return _square(served) if workload == "prefill" else _decoding(served)
 
 
-def caches(graph: Graph) -> tuple[Graph, dict[str, Expr]] | None:
-    """Return the decoding graph and the sizes of a prefill (T = S), or None where nothing is cached."""
-    if not any(isinstance(node, Node) and isinstance(node.op, Keys) for node, _ in walk(graph.nodes)):
-        return None
-    equal = [c for c in graph.conditions if c.kind == "equal" and isinstance(c.left, Symbol)]
-    return _decoding(_without_training(graph)), {c.left.name: c.right for c in equal}
+def caches(graph: Graph) -> Graph | None:
+    """Return the graph with the caches that a prefill (T = S) leaves behind; None where there are none."""
+    return _square(_caching(_without_training(graph), _keys(graph))) if _keys(graph) else None
 
 
 def _square(graph: Graph) -> Graph:
@@ -52,8 +49,12 @@ def _square(graph: Graph) -> Graph:
     return graph
 
 
+def _keys(graph: Graph) -> list[Node]:
+    return [node for node, _ in walk(graph.nodes) if isinstance(node, Node) and isinstance(node.op, Keys)]
+
+
 def _decoding(graph: Graph) -> Graph:
-    keys = [node for node, _ in walk(graph.nodes) if isinstance(node, Node) and isinstance(node.op, Keys)]
+    keys = _keys(graph)
     if not keys:
         raise GraphError(
             f"graph {graph.name} cannot be decoded: nothing says which keys are cached",
@@ -61,6 +62,22 @@ def _decoding(graph: Graph) -> Graph:
             got="no such node",
             fix="use the workload forward or prefill",
         )
+    one: dict[str, int | Expr] = {}
+    for node in keys:
+        assert isinstance(node.op, Keys)
+        length = graph.tensors[node.ins[0]].dim(node.op.axis)
+        if not isinstance(length, Symbol):
+            raise GraphError(
+                f"graph {graph.name} cannot be decoded: its sequence length is {length}, no symbol",
+                fix="leave the sequence length free and bind the number of keys instead",
+            )
+        one[length.name] = 1
+    conditions = tuple(c for c in graph.conditions if c.kind != "equal")
+    return replace(_caching(graph, keys), conditions=conditions).bind(one)
+
+
+def _caching(graph: Graph, keys: Sequence[Node]) -> Graph:
+    """Return the graph in which keys and values are new tokens at the end of caches."""
     short_of = windows(graph, keys)
     tensors = dict(graph.tensors)
     short: set[str] = set()
@@ -77,18 +94,7 @@ def _decoding(graph: Graph) -> Graph:
         return node if short.isdisjoint(node.ins) else _shortened(node, tensors, short)
 
     nodes = tuple(_rewritten(node, cached) for node in graph.nodes)
-    one: dict[str, int | Expr] = {}
-    for node in keys:
-        assert isinstance(node.op, Keys)
-        length = graph.tensors[node.ins[0]].dim(node.op.axis)
-        if not isinstance(length, Symbol):
-            raise GraphError(
-                f"graph {graph.name} cannot be decoded: its sequence length is {length}, no symbol",
-                fix="leave the sequence length free and bind the number of keys instead",
-            )
-        one[length.name] = 1
-    conditions = tuple(c for c in graph.conditions if c.kind != "equal")
-    return replace(graph, tensors=MappingProxyType(tensors), nodes=nodes, conditions=conditions).bind(one)
+    return replace(graph, tensors=MappingProxyType(tensors), nodes=nodes)
 
 
 def windows(graph: Graph, keys: Sequence[Node]) -> Mapping[str, Expr]:
