@@ -1,0 +1,247 @@
+"""A graph at integer sizes as a flat list of ops, in parts: run as they stand, or run again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from symacct.algebra.evaluate import names_of
+from symacct.errors import GraphError
+from symacct.execution.interpret import Key, Place
+from symacct.nodes import Graph, Node, Repeat, Step_, bind_tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from symacct.op import Op
+    from symacct.tensor import Tensor
+
+Segments = tuple[str | int | tuple[str, ...], ...] | None
+Group = tuple[object, ...]
+
+PLAIN, AGAIN, FROM_START = "plain", "checkpoint", "store-nothing"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Form:
+    """A node with its sizes bound: its op, and its tensors in and out."""
+
+    label: str
+    op: Op
+    ins: tuple[Tensor, ...]
+    outs: tuple[Tensor, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A node in one iteration: which values it reads and makes, by the tensor that was first made."""
+
+    form: Form
+    ins: tuple[Key, ...]
+    outs: tuple[Key, ...]
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Consecutive ops that are run in one way.
+
+    Attributes:
+        kind: ``plain``; ``checkpoint``: run again from what it reads; ``store-nothing``: run again from
+            ``before``, which reads what the first iteration reads.
+        instances: the ops.
+        before: for ``store-nothing``, the ops of the iterations before this one.
+        reads: values made earlier that are handed to it, and kept if it is run again.
+        enters: for ``store-nothing``, values that iterations before have made; they are made again.
+        gives: values that it makes and something later reads.
+        dies: for each op, the values that nothing needs after it.
+        dies_before: the same for the ops before.
+    """
+
+    kind: str
+    instances: tuple[Instance, ...]
+    before: tuple[Instance, ...] = ()
+    reads: tuple[Key, ...] = ()
+    enters: tuple[Key, ...] = ()
+    gives: tuple[Key, ...] = ()
+    dies: tuple[tuple[Key, ...], ...] = ()
+    dies_before: tuple[tuple[Key, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """The parts in order, the values of the graph's outputs, and the last part that reads each value."""
+
+    parts: tuple[Part, ...]
+    outputs: tuple[Key, ...]
+    last: Mapping[Key, int]
+
+
+def linearise(
+    graph: Graph, sizes: Mapping[str, int], segments: Segments, held: Sequence[str] = ()
+) -> Program:
+    """Return a graph at integer sizes as parts; its values are the graph's outputs and those that are held.
+
+    Raises:
+        GraphError: a repeat that sums over its iterations, or an op that writes into a cache.
+    """
+    flat = _Flat(graph, segments)
+    place = Place(sizes)
+    flat.walk(graph.nodes, place, None, depth=0)
+    outputs = tuple(dict.fromkeys(flat.resolve(name, place) for name in (*graph.outputs, *held)))
+    parts = list(flat.parts())
+    return _joined(parts, outputs)
+
+
+@dataclass(slots=True)
+class _Flat:
+    """Lists the ops; a carry is the value that was handed on, whatever it is called in this iteration."""
+
+    graph: Graph
+    segments: Segments
+    found: list[tuple[Instance, Group | None]] = field(default_factory=list)
+    same: dict[Key, Key] = field(default_factory=dict)
+    forms: dict[str, Form] = field(default_factory=dict)
+    groups: int = 0
+
+    def walk(self, nodes: tuple[Step_, ...], place: Place, group: Group | None, depth: int) -> None:
+        """List nodes; ``group`` is the part that they belong to, or None where each scope decides."""
+        current: Group | None = None
+        for node in nodes:
+            own = group
+            if group is None and self._inside(node.label):
+                current = own = current or self._fresh(AGAIN)
+            else:
+                current = None
+            if isinstance(node, Repeat):
+                self._repeat(node, place, own, depth)
+            else:
+                self._node(node, place, own)
+
+    def _inside(self, label: str) -> bool:
+        kind, *rest = self.segments or ("",)
+        if kind != "regions":
+            return False
+        names = rest[0] if isinstance(rest[0], tuple) else (str(rest[0]),)
+        return any(part in names for part in label.split("/"))
+
+    def _fresh(self, kind: str, *facts: object) -> Group:
+        self.groups += 1
+        return (kind, self.groups, *facts)
+
+    def resolve(self, name: str, place: Place) -> Key:
+        """Return the value that a name stands for here."""
+        key = place.key(self.graph.tensors[name])
+        return self.same.get(key, key)
+
+    def _repeat(self, repeat: Repeat, place: Place, group: Group | None, depth: int) -> None:
+        if repeat.sums:
+            raise GraphError(f"repeat {repeat.name} sums over its iterations, which is not run here")
+        carried = [self.resolve(str(c.init), place) for c in repeat.carry]
+        iterations = range(place.size(repeat.lo), place.size(repeat.hi))
+        start, own = self.groups, group
+        for count, i in enumerate(reversed(iterations) if repeat.reverse else iterations):
+            inner = place.inside((repeat.name,), repeat.index, i)
+            for c, key in zip(repeat.carry, carried, strict=True):
+                self.same[inner.key(self.graph.tensors[str(c.enter)])] = key
+            if group is None and depth == 0:
+                own = self._iteration(own, count, start)
+            self.walk(repeat.body, inner, own, depth + 1)
+            carried = [self.resolve(str(c.leave), inner) for c in repeat.carry]
+        for c, key in zip(repeat.carry, carried, strict=True):
+            self.same[place.key(self.graph.tensors[str(c.result)])] = key
+
+    def _iteration(self, group: Group | None, count: int, start: int) -> Group | None:
+        """Return the part of an iteration of an outermost repeat."""
+        kind, *rest = self.segments or ("",)
+        if kind == "every":
+            return self._fresh(AGAIN) if count % int(str(rest[0])) == 0 else group
+        if kind == FROM_START:
+            return self._fresh(FROM_START, start)
+        return None
+
+    def _node(self, node: Node, place: Place, group: Group | None) -> None:
+        if node.op.alias and node.op.moves:
+            raise GraphError(f"{node.label} writes into a cache, which no training step does")
+        form = self.forms.get(node.label) or self._form(node, place)
+        ins = tuple(self.resolve(name, place) for name in node.ins)
+        outs = tuple(place.key(self.graph.tensors[name]) for name in node.outs)
+        self.found.append((Instance(form, ins, outs, len(self.found)), group))
+
+    def _form(self, node: Node, place: Place) -> Form:
+        exact = place.exact
+        tensors = [self.graph.tensors[name] for name in (*node.ins, *node.outs)]
+        bound = [bind_tensor(t, exact) for t in tensors]
+        op = node.op.substitute(exact)
+        form = Form(node.label, op, tuple(bound[: len(node.ins)]), tuple(bound[len(node.ins) :]))
+        indices = {name for name in place.sizes if name not in self.graph.sizes}
+        plain = node.op.substitute({name: exact[name] for name in exact if name not in indices}) == op
+        if plain and not any(indices & {*names_of(dim)} for t in tensors for dim in t.dims):
+            self.forms[node.label] = form
+        return form
+
+    def parts(self) -> Iterator[Part]:
+        """Yield what was listed, part by part."""
+        earlier: dict[object, tuple[Instance, ...]] = {}
+        for group, run in groupby(self.found, key=lambda pair: pair[1]):
+            instances = tuple(instance for instance, _ in run)
+            if group is None:
+                yield Part(PLAIN, instances)
+            elif group[0] == AGAIN:
+                yield Part(AGAIN, instances)
+            else:
+                before = earlier.get(group[2], ())
+                earlier[group[2]] = (*before, *instances)
+                yield Part(FROM_START, instances, before)
+
+
+def _joined(parts: list[Part], outputs: tuple[Key, ...]) -> Program:
+    """Find what each part reads of earlier ones and what later ones read of it."""
+    made = {key: None for part in parts for one in part.instances for key in one.outs}
+    reads = [_read(part.instances, made) for part in parts]
+    handed = [_read((*part.before, *part.instances), made) for part in parts]
+    last: dict[Key, int] = {}
+    for number, (direct, kept) in enumerate(zip(reads, handed, strict=True)):
+        last |= dict.fromkeys((*direct, *kept), number)
+    last |= dict.fromkeys((key for key in outputs if key in made), len(parts))
+    done = []
+    for number, (part, direct, kept) in enumerate(zip(parts, reads, handed, strict=True)):
+        gives = {key for one in part.instances for key in one.outs if last.get(key, -1) > number}
+        later = {key for key in made if last.get(key, -1) > number} if part.kind == PLAIN else gives
+        done.append(
+            replace(
+                part,
+                reads=tuple(kept),
+                enters=tuple(key for key in direct if key not in kept),
+                gives=tuple(key for key in made if key in gives),
+                dies=_deaths(part.instances, made, later),
+                dies_before=_deaths(part.before, made, {*direct}),
+            )
+        )
+    return Program(tuple(done), outputs, last)
+
+
+def _deaths(
+    instances: Sequence[Instance], made: Mapping[Key, None], later: AbstractSet[Key]
+) -> tuple[tuple[Key, ...], ...]:
+    """Return the values that die after each op: they are read for the last time, or made and never read."""
+    last = {
+        key: number for number, one in enumerate(instances) for key in (*one.ins, *one.outs) if key in made
+    }
+    dies: list[list[Key]] = [[] for _ in instances]
+    for key, number in last.items():
+        if key not in later:
+            dies[number].append(key)
+    return tuple(map(tuple, dies))
+
+
+def _read(instances: Sequence[Instance], made: Mapping[Key, None]) -> dict[Key, None]:
+    """Return what is read that other ops have made before."""
+    own: set[Key] = set()
+    found: dict[Key, None] = {}
+    for one in instances:
+        found |= {key: None for key in one.ins if key in made and key not in own}
+        own |= {*one.outs}
+    return found
