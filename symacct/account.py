@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from symacct import terms
 from symacct.algebra.condition import Condition, merge
-from symacct.algebra.evaluate import check_sizes, evaluate, substitute
+from symacct.algebra.evaluate import check_sizes, evaluate
 from symacct.algebra.normal import normal, total
 from symacct.algebra.symbols import as_expr
 from symacct.build import Definition
@@ -261,19 +261,13 @@ class Account:
         if self.policy.workload == "decode":
             return tuple(terms.cache(self.graph, self.policy))
         found = caches(self.source)
-        if found is None:
-            return ()
-        graph, lengths = found
-        kept = terms.cache(graph, self.policy)
-        return tuple(replace(term, expr=normal(substitute(term.expr, lengths))) for term in kept)
+        return () if found is None else tuple(terms.cache(found, self.policy))
 
     def _cache_of_a_token(self) -> tuple[Term, ...]:
         """Return what one token adds to the cache: the cache over the tokens it holds."""
-        tokens, found = cached_tokens(self.source), caches(self.source)
-        if tokens is None or found is None:
+        tokens = cached_tokens(self._whole if self.policy.workload == "prefill" else self.source)
+        if tokens is None:
             return ()
-        if self.policy.workload == "prefill":
-            tokens = substitute(tokens, found[1])
         unit = unit_of("memory.kv_cache.token")
         return tuple(replace(term, expr=normal(term.expr / tokens), unit=unit) for term in self._cache())
 
