@@ -63,7 +63,7 @@ def add(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Work the utilisation out, and write it."""
-    from symacct.planning.mfu import utilisation
+    from symacct.planning.mfu import mfu
     from symacct.report.mfu import mfu_markdown, mfu_record, mfu_text
 
     policy = options.read_policy(args)
@@ -74,7 +74,7 @@ def run(args: Namespace) -> int:
     else:
         account, sizes = read_account(args, policy)
     given = parameters(args, account)
-    made = utilisation(
+    made = mfu(
         account, _measured(args), **_with_length(args, given, account is None), **devices(args), sizes=sizes,
         policy=policy, at_most=args.at_most,
     )  # fmt: skip

@@ -53,9 +53,9 @@ class Cause:
 class ImpossibleError(SymacctError):
     """A utilisation is above what is possible; the likely causes are ranked.
 
-    >>> from symacct.planning.mfu import Measurement, utilisation
+    >>> from symacct.planning.mfu import Measurement, mfu
     >>> try:
-    ...     utilisation(measured=Measurement(achieved="420 TFLOP/s"), on="a100-sxm-80gb")
+    ...     mfu(measured=Measurement(achieved="420 TFLOP/s"), on="a100-sxm-80gb")
     ... except ImpossibleError as error:
     ...     print(error.what, "|", error.causes[0].ratio, error.causes[0].what[:15])
     an MFU of 134.6 % is above 100 % | 2 the work is 2:4

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from symacct.machines import Machine
     from symacct.nodes import Graph
 
-__all__ = ["ImpossibleError", "Measurement", "Utilisation", "utilisation"]
+__all__ = ["ImpossibleError", "Measurement", "Utilisation", "mfu"]
 
 TERA = "TFLOP/(device*s)"
 RULES = (
@@ -89,7 +89,7 @@ class Utilisation:
         return next((entry.value for entry in self.entries if entry.name == "hfu"), None)
 
 
-def utilisation(
+def mfu(
     model: Graph | Definition | Account | str | None = None,
     measured: Measurement | None = None,
     *,
@@ -132,7 +132,7 @@ def utilisation(
         ImpossibleError: the value is above 1; its causes are ranked.
         SymacctError: something is missing, or has another unit.
 
-    >>> made = utilisation(measured=Measurement(time="0.8 s", tokens=4096), params="7B", on="a100-sxm-80gb",
+    >>> made = mfu(measured=Measurement(time="0.8 s", tokens=4096), params="7B", on="a100-sxm-80gb",
     ...     recompute="100%")
     >>> f"{float(made.mfu):.1%} {float(made.hfu):.1%}"
     '68.9% 91.9%'
