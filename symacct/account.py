@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from sympy import Max
 
 from symacct import terms
 from symacct.algebra.condition import Condition, merge
@@ -14,6 +17,8 @@ from symacct.algebra.symbols import as_expr
 from symacct.build import Definition
 from symacct.convention import CHOICES, Convention
 from symacct.convention import convention as named_convention
+from symacct.derivation.again import traffic_again, work_again
+from symacct.derivation.course import Course
 from symacct.derivation.differentiate import Step, differentiate
 from symacct.derivation.growth import cached_tokens
 from symacct.derivation.ranges import over
@@ -21,6 +26,7 @@ from symacct.derivation.saved import Saved, saved
 from symacct.derivation.static import Parameter, parameters, scales, trained
 from symacct.derivation.traffic import Traffic, Traffics
 from symacct.derivation.work import Row, backward_work, forward_work, optimizer_work
+from symacct.derivation.timeline import weight
 from symacct.derivation.workload import caches, living, prepared, without_empty
 from symacct.errors import RuleError, UnknownNameError, UsageError, unknown
 from symacct.nodes import Graph, repeat_counts
@@ -28,12 +34,14 @@ from symacct.ops.optimizer import RULES
 from symacct.policy import Policy
 from symacct.policy import precision as named_precision
 from symacct.quantity import Quantity
-from symacct.terms import QUANTITIES, STATIC, Term, bytes_scope, flops_scope, unit_of
+from symacct.terms import PEAKS, QUANTITIES, STATIC, Term, bytes_scope, flops_scope, unit_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from sympy import Expr
+
+    from symacct.derivation.folding import Size
 
 TRAINING = (
     "flops.backward", "flops.recompute", "flops.optimizer", "bytes.backward", "memory.gradients",
@@ -43,6 +51,9 @@ TRAINING = (
 
 FORWARD = ("params", "tokens", "flops.forward", "memory.parameters", "memory.kv_cache")
 """Quantities that no backward pass is derived for."""
+
+AGAIN = ("flops.recompute", "flops.hardware", "bytes.backward", "bytes.step", "intensity.step")
+"""Quantities that hold what runs again in backward."""
 
 SERVING = ("prefill", "decode")
 """Workloads that fill or read a cache of keys and values."""
@@ -67,6 +78,7 @@ class Account:
         self.source = source
         self.policy = policy
         self.convention = convention
+        policy.check()
         self._whole = prepared(source, policy.workload)
         self.graph, self.dead = living(without_empty(self._whole))
         self._parts: dict[tuple[str, str, bool], tuple[tuple[Term, ...], Expr]] = {}
@@ -86,6 +98,16 @@ class Account:
         return Step(self.graph, {}, (), {}, (), (), {})
 
     @cached_property
+    def course(self) -> Course:
+        """The step through memory: peaks, what is kept, what runs again."""
+        return Course(self.graph, self.policy)
+
+    @property
+    def recomputes(self) -> bool:
+        """Whether a part of the graph runs again in backward."""
+        return self.trains and (self.policy.checkpoint.kind != "none" or bool(self.graph.remats))
+
+    @cached_property
     def forward_work(self) -> tuple[Row, ...]:
         """Counts of primitives in the forward pass, a row for each node and primitive."""
         return forward_work(self.graph)
@@ -94,12 +116,15 @@ class Account:
     def work(self) -> tuple[Row, ...]:
         """Counts of primitives of a whole step."""
         update = optimizer_work(self.step, self.policy.optimizer)
-        return (*self.forward_work, *backward_work(self.step, self.forward_work), *update)
+        again = work_again(self.course, self.forward_work) if self.recomputes else ()
+        return (*self.forward_work, *backward_work(self.step, self.forward_work), *again, *update)
 
     @cached_property
     def traffic(self) -> tuple[Traffic, ...]:
         """Elements moved, under the byte account of the convention."""
-        return Traffics(self.step, self.policy.optimizer).rows(self.convention.bytes)
+        rows = Traffics(self.step, self.policy.optimizer).rows(self.convention.bytes)
+        again = traffic_again(self.course, rows, self.convention.bytes) if self.recomputes else ()
+        return (*rows, *again)
 
     @cached_property
     def _saved(self) -> tuple[tuple[Saved, ...], tuple[Condition, ...]]:
@@ -136,8 +161,8 @@ class Account:
     # ---- quantities ----
 
     def names(self) -> tuple[str, ...]:
-        """Return the quantities of this account, in the order of a report."""
-        return tuple(name for name in QUANTITIES if self.has(name))
+        """Return the quantities of this account that are sums of terms, in the order of a report."""
+        return tuple(name for name in QUANTITIES if name not in PEAKS and self.has(name))
 
     def has(self, name: str) -> bool:
         """Say whether this account has a quantity: some belong to training, an optimizer, or decoding."""
@@ -158,9 +183,66 @@ class Account:
         """
         self.require(name)
         when = self.graph.conditions if name.startswith(FORWARD) else self.conditions
-        if name in ("memory.activations", "memory.data"):
+        if name in PEAKS:
+            return Quantity(self._peak(name), unit_of(name), merge((*when, *self.course.conditions)))
+        kept = name in ("memory.activations", "memory.data")
+        if self.recomputes and (kept or name.startswith(AGAIN)):
+            when = merge((*when, *self.course.conditions))
+        elif kept:
             when = merge((*when, *self._saved[1]))
         return Quantity(self._total(name), unit_of(name), when)
+
+    def candidates(self, name: str = "memory.peak") -> tuple[Expr, ...]:
+        """Return the formulas in bytes of which a peak is the largest, sorted by their text.
+
+        Raises:
+            UnknownNameError: the quantity is no peak.
+        """
+        if name not in PEAKS[:2]:
+            raise unknown("peak", name, PEAKS[:2])
+        self.require(name)
+        saved = name == "memory.activations.peak"
+        beside = self.beside(name)
+        found = self.course.candidates(self._weigh(saved=saved))
+        return tuple(normal(self.course.formula(poly) + beside) for poly in found)
+
+    def beside(self, name: str) -> Expr:
+        """Return the bytes that live through the whole step, which a peak stands on."""
+        if name == "memory.activations.peak":
+            return total(t.expr for t in terms.inputs(self.graph, self.course.inputs, self.policy))
+        held = ["parameters", "master", "optimizer"] + (["gradients"] if self.policy.grads == "kept" else [])
+        parts = [f"memory.{part}" for part in (*held, "kv_cache")]
+        whole = [self._total(part) for part in parts if self.has(part)]
+        return total([*whole, *(t.expr for t in terms.inputs(self.graph, self.graph.inputs, self.policy))])
+
+    def _weigh(self, *, saved: bool) -> Callable[[Size], Fraction]:
+        def weigh(size: Size) -> Fraction:
+            return weight(self.policy, size) if size.saved or not saved else Fraction(0)
+
+        return weigh
+
+    def _peak(self, name: str) -> Expr:
+        """Return a peak as a formula: the largest of its candidates."""
+        if name == "memory.transient":
+            return self._transient()
+        found = self.candidates(name)
+        return found[0] if len(found) == 1 else Max(*found, evaluate=False)
+
+    def _transient(self) -> Expr:
+        """Return the peak less the categories alive then, where one formula is the peak at all sizes.
+
+        Raises:
+            RuleError: which formula is the peak depends on the sizes.
+        """
+        found = self.course.parts(self._weigh(saved=False))
+        if len(found) > 1:
+            raise RuleError(
+                f"what is transient at the peak of graph {self.graph.name} depends on the sizes",
+                expected="sizes at which one formula is the peak",
+                got=f"{len(found)} formulas, one for each region",
+                fix="bind the sizes (--at)",
+            )
+        return self.course.restored(found[0])
 
     def require(self, name: str) -> None:
         """Check that this account has a quantity.
@@ -183,7 +265,7 @@ class Account:
         """Return a quantity's formula."""
         family = name.partition(".")[0]
         if family == "tokens":
-            return as_expr(self.graph.tokens)
+            return normal(as_expr(self.graph.tokens) * self.micro_batches)
         if family == "intensity":
             return self._intensity(name)
         if family == "flops":
@@ -212,8 +294,13 @@ class Account:
         """
         self.require(name)
         family, _, item = name.partition(".")
-        if family in ("tokens", "intensity"):
-            raise RuleError(f"{name} is no sum of terms", expected="a quantity that adds up", got=name)
+        if family in ("tokens", "intensity") or name in PEAKS:
+            raise RuleError(
+                f"{name} is no sum of terms",
+                expected="a quantity that adds up",
+                got=name,
+                fix="see symacct memory for what is alive at a peak" if name in PEAKS else None,
+            )
         if family == "flops":
             phases, matmul = flops_scope(name)
             return tuple(t for phase in phases for t in self._part("flops", phase, matmul)[0])
@@ -232,18 +319,35 @@ class Account:
                 rows = tuple(terms.priced(work, self.convention, phase, matmul=flag))
             else:
                 rows = tuple(terms.moved(self.traffic, self.policy, phase, written=flag))
-            kept = tuple(term for term in rows if term.expr != 0)
+            kept = tuple(self._accumulated(term) for term in rows if term.expr != 0)
             self._parts[key] = kept, total(term.expr for term in kept)
         return self._parts[key]
+
+    @property
+    def micro_batches(self) -> Expr:
+        """How many micro-batches a step adds up."""
+        return as_expr(self.policy.accumulate)
+
+    def _accumulated(self, term: Term) -> Term:
+        """Return a term for all micro-batches of a step; the update runs once."""
+        once = self.micro_batches == 1 or term.phase == "optimizer"
+        return term if once else replace(term, expr=normal(term.expr * self.micro_batches))
 
     def _memory(self, item: str) -> tuple[Term, ...]:
         if item == "static":
             parts = [part for part in STATIC if self.has(f"memory.{part}")]
             return tuple(term for part in parts for term in self._memory(part))
+        if item == "activations" and self.recomputes:
+            kept = self.course.saved_when_forward_ends(self._weigh(saved=True))
+            inputs = terms.inputs(self.graph, self.course.inputs, self.policy)
+            return (*terms.kept(kept, self.graph), *inputs)
         if item == "activations":
             return tuple(terms.activations(self.saved, self.policy))
         if item == "data":
-            return tuple(terms.data(self.graph, self.saved, self.policy))
+            read = self.course.inputs if self.recomputes else [s.tensor.name for s in self.saved]
+            return tuple(terms.data(self.graph, read, self.policy))
+        if item == "gradients" and self.policy.update == "fused":
+            return ()
         if item == "kv_cache":
             return self._cache()
         if item == "kv_cache.token":
@@ -277,8 +381,10 @@ class Account:
         """Return the account with sizes bound, derived again, so that small counts get their exact case."""
         counts = frozenset(repeat_counts(self.source))
         free = [name for name in self.source.sizes if name not in self.source.bound]
-        checked = check_sizes(self.source.resolved(sizes), free, counts)
-        return Account(self.source.bind(checked), self.policy, self.convention)
+        chosen = check_sizes({n: v for n, v in sizes.items() if n in self.policy.names}, self.policy.names)
+        own = {name: size for name, size in sizes.items() if name not in chosen}
+        checked = check_sizes(self.source.resolved(own), free, counts)
+        return Account(self.source.bind(checked), self.policy.bind(chosen), self.convention)
 
     def value(self, name: str, sizes: Mapping[str, int] | None = None) -> Expr:
         """Return a quantity as an exact number; where a condition fails the exact small case is derived."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from symacct.algebra.symbols import as_expr, check_name, symbol
 from symacct.errors import FormulaError, UsageError, unknown
 from symacct.formats import BITS
 
@@ -161,22 +160,30 @@ def checkpoint(text: str) -> Checkpoint:
             f"checkpoint policy {text!r} cannot be read", expected=f"{form}, then :needed or :full", got=text
         )
     if kind == "every":
-        return Checkpoint(kind, _segment(details[0]), (), recompute)
+        return Checkpoint(kind, whole_or_symbol(details[0], "a segment"), (), recompute)
     regions = tuple(part.strip() for part in details[0].split("+")) if wants else ()
     if not all(regions):
         raise UsageError("a region is empty", expected="NAME or NAME+NAME", got=text)
     return Checkpoint(kind, None, regions, recompute)
 
 
-def _segment(text: str) -> Expr:
-    """Return the length of a segment: an integer of at least 1, or a symbol."""
+def whole_or_symbol(text: str, what: str) -> Expr:
+    """Return an integer of at least 1, or a symbol.
+
+    Raises:
+        UsageError: it is neither.
+    """
+    from symacct.algebra.symbols import as_expr, check_name, symbol
+
     if text.isascii() and text.isdigit() and 0 < len(text) <= MOST_DIGITS and int(text) > 0:
         return as_expr(int(text))
     try:
         return symbol(check_name(text))
     except FormulaError as error:
         raise UsageError(
-            f"a segment of {text[:40]!r} iterations", expected="an integer of at least 1, or a new symbol", got=text
+            f"{what} cannot be {text[:40]!r}",
+            expected="an integer of at least 1, or a new symbol",
+            got=text[:40],
         ) from error
 
 
@@ -207,7 +214,7 @@ class Policy:
     grads: str = "fresh"
     update: str = "separate"
     hold_output: bool = False
-    accumulate: Expr = field(default_factory=lambda: as_expr(1))
+    accumulate: Expr | int = 1
 
     def __post_init__(self) -> None:
         """Check the names."""
@@ -230,6 +237,40 @@ class Policy:
                 got=f"accumulate {self.accumulate}, gradients {self.grads}",
                 fix="use the update separate",
             )
+
+    def check(self) -> None:
+        """Refuse choices that would change nothing, since nothing is trained.
+
+        Raises:
+            UsageError: there is one.
+        """
+        plain = Policy()
+        for name in ("checkpoint", "grads", "update", "hold_output", "accumulate"):
+            if self.workload != "train" and getattr(self, name) != getattr(plain, name):
+                raise UsageError(
+                    f"the choice {name.replace('_', '-')} has no meaning for the workload {self.workload}",
+                    expected="the workload train, or no such choice",
+                    got=self.workload,
+                )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the symbols in the policy: the length of a segment, the number of micro-batches."""
+        found = (self.checkpoint.every, self.accumulate)
+        return tuple(dict.fromkeys(s.name for part in found for s in getattr(part, "free_symbols", ())))
+
+    def bind(self, sizes: Mapping[str, int]) -> Policy:
+        """Return the policy with its symbols replaced."""
+        from symacct.algebra.evaluate import substitute
+        from symacct.algebra.symbols import as_expr
+
+        known = {name: as_expr(size) for name, size in sizes.items() if name in self.names}
+        if not known:
+            return self
+        every = self.checkpoint.every
+        checkpoint = replace(self.checkpoint, every=None if every is None else substitute(every, known))
+        accumulate = substitute(as_expr(self.accumulate), known)
+        return replace(self, checkpoint=checkpoint, accumulate=accumulate)
 
     def dtype(self, dtype: str, role: str) -> str:
         """Return the number format of a tensor of this dtype and role."""

@@ -46,13 +46,18 @@ PHASES = {
 }
 MOVES = {
     "bytes.forward": ("forward",),
-    "bytes.backward": ("backward",),
-    "bytes.step": ("forward", "backward", "optimizer"),
+    "bytes.backward": ("backward", "recompute"),
+    "bytes.step": ("forward", "backward", "recompute", "optimizer"),
 }
 DIRECTIONS = {"": (False, True), ".read": (False,), ".written": (True,)}
 PARAMETERS = ("params", "params.trainable", "params.active", "params.matmul", "params.nonembedding")
 STATIC = ("parameters", "gradients", "master", "optimizer")
-MEMORY = (*STATIC, "static", "data", "activations", "kv_cache", "kv_cache.token")
+PEAKS = ("memory.activations.peak", "memory.peak", "memory.transient")
+"""Quantities that are a maximum over the steps of a schedule: no sums of terms."""
+MEMORY = (
+    *STATIC, "static", "data", "activations", "activations.peak", "kv_cache", "kv_cache.token", "peak",
+    "transient",
+)  # fmt: skip
 
 
 def _listed() -> Iterator[str]:
@@ -222,14 +227,26 @@ def activations(saved: Iterable[Saved], policy: Policy) -> Iterator[Term]:
         yield Term(s.tensor.name, "saved", s.tensor.path, note, whole, UNITS["memory"])
 
 
-def data(graph: Graph, saved: Sequence[Saved], policy: Policy) -> Iterator[Term]:
-    """Yield the graph inputs that are not saved."""
-    kept = {s.tensor.name for s in saved}
-    for name in graph.inputs:
+def data(graph: Graph, read: Sequence[str], policy: Policy) -> Iterator[Term]:
+    """Yield the graph inputs that backward does not read."""
+    yield from inputs(graph, [name for name in graph.inputs if name not in read], policy, "data")
+
+
+def inputs(graph: Graph, names: Sequence[str], policy: Policy, phase: str = "saved") -> Iterator[Term]:
+    """Yield graph inputs."""
+    for name in names:
         t = graph.tensors[name]
-        if name not in kept:
-            each = as_expr(policy.nbytes(t.dtype, t.role))
-            yield Term(name, "data", (), "input", product((each, t.numel)), UNITS["memory"])
+        each = as_expr(policy.nbytes(t.dtype, t.role))
+        yield Term(name, phase, (), "input", product((each, t.numel)), UNITS["memory"])
+
+
+def kept(saved: Mapping[str, Expr], graph: Graph) -> Iterator[Term]:
+    """Yield what is kept when the forward pass ends, where a part of the graph runs again in backward."""
+    for name, expr in saved.items():
+        path = graph.tensors[name].path if name in graph.tensors else ()
+        yield Term(
+            name, "saved", path, "kept for backward, or to run its segment again", expr, UNITS["memory"]
+        )
 
 
 def cache(graph: Graph, policy: Policy) -> Iterator[Term]:

@@ -98,7 +98,7 @@ class Rewriter:
 
     def _adapt(self, use: Use) -> None:
         """Put ``(x A) B`` beside one product, and their sum in its place."""
-        node, base = use.node, f"{_base(use.root)}/lora"
+        node, base = use.node, f"{layer_of(use.root)}/lora"
         x = self.renamed.get(node.ins[1 - use.slot], node.ins[1 - use.slot])
         pair, roles = self._pair(use)
         down, up = (pair.down, pair.up) if roles == pair.roles else (pair.up, pair.down)
@@ -171,7 +171,7 @@ class Rewriter:
     def _weight(self, use: Use, word: str, axes: tuple[str, ...], *, last: bool) -> str:
         """Declare one of the two weights; its inner axis stands last, or before the axes that are made."""
         read = use.read
-        name = self._named(f"{_base(use.root)}/{word}")
+        name = self._named(f"{layer_of(use.root)}/{word}")
         along = len(roles_of(use).along)
         at = len(axes) if last else along
         names = (*axes[:at], self.axis, *axes[at:])
@@ -215,8 +215,12 @@ class Rewriter:
             name = maker.ins[0]
 
 
-def _base(name: str) -> str:
-    """Return where the adapters of a weight belong: beside a layer's ``weight``, or under its own name."""
+def layer_of(name: str) -> str:
+    """Return where the adapters of a weight belong: beside a layer's ``weight``, or under its own name.
+
+    >>> layer_of("attention/q/weight"), layer_of("layers/w")
+    ('attention/q', 'layers/w')
+    """
     layer, _, last = name.rpartition("/")
     return layer if layer and last == "weight" else name
 

@@ -21,7 +21,7 @@ from symacct.algebra.condition import Condition, merge
 from symacct.algebra.evaluate import evaluate, substitute
 from symacct.algebra.maxima import Contest
 from symacct.algebra.normal import normal, total
-from symacct.algebra.sparse import Poly, Ring
+from symacct.algebra.sparse import Poly, Ring, plus, product
 from symacct.algebra.summation import sum_over
 from symacct.algebra.symbols import as_expr, symbol
 from symacct.derivation.closing import closed
@@ -86,6 +86,9 @@ class Course:
 
     def __init__(self, graph: Graph, policy: Policy) -> None:
         """Prepare the graph; everything else is derived when it is asked for."""
+        if policy.workload != "train":
+            graph = replace(graph, trainable=frozenset())
+            policy = replace(policy, hold_output=True, input_grad=False)
         self.graph = graph
         self.policy = policy
         self.shape = _shaped(graph, policy)
@@ -153,13 +156,39 @@ class Course:
     @cached_property
     def ring(self) -> Ring:
         """The ring that all candidates live in."""
-        exprs = dict.fromkeys(normal(substitute(e, self.shape.into)) for e in _formulas(self.whole))
-        return Ring(exprs, self.least)
+        return Ring(self._formulas, self.least)
+
+    @cached_property
+    def _formulas(self) -> tuple[Expr, ...]:
+        found = dict.fromkeys(_formulas(self.whole))
+        return tuple(dict.fromkeys(normal(substitute(e, self.shape.into)) for e in found))
 
     def candidates(self, weigh: Callable[[Size], Fraction]) -> tuple[Poly, ...]:
         """Return the candidates for the peak, those that are needed."""
         piece = Composer(self.ring, weigh).piece(self.whole, self.shape.into)
         return Contest(self.ring, tuple(self.least)).largest(piece.peaks)
+
+    def parts(self, weigh: Callable[[Size], Fraction]) -> tuple[Expr, ...]:
+        """Return what is neither saved nor a parameter's gradient at the peak, for each formula of it."""
+        tag = symbol("tagged_")
+        ring = Ring([*self._formulas, tag], self.least)
+        place = ring.places[tag]
+        ring.least[place] = 0
+        unit = {tuple(int(at == place) for at in range(len(ring.bases))): 1}
+
+        def tagged(size: Size) -> Fraction:
+            return weigh(size)
+
+        composer = Tagged(ring, tagged, unit)
+        peaks = composer.piece(self.whole, self.shape.into).peaks
+        plain = {i: {p: c for p, c in poly.items() if p[place] == 0} for i, poly in enumerate(peaks)}
+        best = Contest(ring, tuple(self.least)).largest(list(plain.values()))
+        found = []
+        for poly in best:
+            at = next(i for i, other in plain.items() if other == poly)
+            kept = {_untagged(p, place): c for p, c in peaks[at].items() if p[place] == 1}
+            found.append(ring.expr(plus(poly, kept, -1)))
+        return tuple(found)
 
     def formula(self, poly: Poly) -> Expr:
         """Return a candidate as a formula in the sizes of the graph."""
@@ -168,6 +197,11 @@ class Course:
     def restored(self, expr: Expr) -> Expr:
         """Return a formula with what symbols stand for put back."""
         return normal(substitute(expr, self.shape.back))
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Graph inputs that backward reads."""
+        return self._folded[3].inputs
 
     @cached_property
     def conditions(self) -> tuple[Condition, ...]:
@@ -201,6 +235,25 @@ class Course:
         return self.restored(
             total(run.summed(substitute(expr, self.shape.into)) for run in self.runs_again[label])
         )
+
+
+class Tagged(Composer):
+    """A composer that marks what is saved, or a parameter's gradient, with a generator of its own."""
+
+    def __init__(self, ring: Ring, weigh: Callable[[Size], Fraction], unit: Poly) -> None:
+        """Keep the generator."""
+        super().__init__(ring, weigh)
+        self.unit = unit
+
+    def size(self, size: Size, known: Mapping[str, Expr]) -> Poly:
+        """Return the bytes of a storage, once more with the mark where it belongs to a category."""
+        found = super().size(size, known)
+        category = size.saved or size.kind == "parameter gradient"
+        return plus(found, product(found, self.unit)) if category else found
+
+
+def _untagged(powers: tuple[int, ...], place: int) -> tuple[int, ...]:
+    return (*powers[:place], 0, *powers[place + 1 :])
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,18 +370,19 @@ def _shaped(graph: Graph, policy: Policy) -> Shape:
     names = _Names(graph)
     back: dict[str, Expr] = {}
     into, conditions = _quotients(graph, names, back)
-    nodes = tuple(_standing(node, names, back) for node in graph.nodes)
+    cut = policy.checkpoint.every is not None and not policy.checkpoint.every.is_Integer
+    nodes = tuple(_standing(node, names, back, always=cut) for node in graph.nodes)
     stood = replace(graph, nodes=nodes)
     cuts: dict[str, Cut] = {}
     for repeat in outermost(stood):
         cut = _cut(repeat, policy, names, back, into, conditions)
         if cut is not None:
             cuts[repeat.name] = cut
-    micro = policy.accumulate
+    micro = as_expr(policy.accumulate)
     if micro.is_Integer and int(micro) > WRITTEN:
         micro = names.stand(micro, "micro", back)
     return Shape(
-        closed(stood),
+        closed(stood) if policy.workload == "train" else stood,
         graph.outputs,
         MappingProxyType(cuts),
         MappingProxyType(into),
@@ -375,13 +429,13 @@ def _quotients(graph: Graph, names: _Names, back: dict[str, Expr]) -> tuple[dict
     return chained, list(graph.conditions)
 
 
-def _standing(node: Step_, names: _Names, back: dict[str, Expr]) -> Step_:
-    """Return a node with a symbol in the place of every large integer count."""
+def _standing(node: Step_, names: _Names, back: dict[str, Expr], *, always: bool = False) -> Step_:
+    """Return a node with a symbol in the place of every large integer count, or of this one in any case."""
     if not isinstance(node, Repeat):
         return node
     body = tuple(_standing(inner, names, back) for inner in node.body)
     count = node.count
-    if count.is_Integer and int(count) > WRITTEN:
+    if count.is_Integer and (int(count) > WRITTEN or (always and count > 0)):
         return replace(node, body=body, hi=node.lo + names.stand(count, "count", back))
     return replace(node, body=body)
 

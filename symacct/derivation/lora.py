@@ -11,8 +11,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from symacct.adapters import USUAL
+from symacct.algebra.evaluate import substitute
+from symacct.algebra.normal import same
 from symacct.algebra.symbols import as_expr, check_name, symbol
-from symacct.derivation.beside import DOWN, UP, Rewriter
+from symacct.derivation.beside import DOWN, UP, Rewriter, layer_of
 from symacct.derivation.storage import Storage
 from symacct.derivation.weight_use import Use
 from symacct.errors import RuleError, SizeError, UsageError, unknown
@@ -65,7 +67,7 @@ def lora(graph: Graph, rank: int | str, on: Sequence[str] = USUAL, scale: Expr |
 
 
 def adapted(graph: Graph, choice: Lora) -> Graph:
-    """Return the graph with the adapters of a choice.
+    """Return the graph with the adapters of a choice; one that has them already is returned as it is.
 
     >>> from symacct.adapters import parse_lora
     >>> from symacct.build import graph
@@ -75,10 +77,21 @@ def adapted(graph: Graph, choice: Lora) -> Graph:
     >>> adapted(square(), parse_lora("r=4,on=q,alpha=8")).nodes[3].op
     Elementwise(function='scale', constant=2)
     """
+    rank = symbol(check_name(choice.rank)) if isinstance(choice.rank, str) else as_expr(choice.rank)
+    if _stands(graph, choice, substitute(rank, graph.bound)):
+        return graph
     if choice.alpha is None:
         return lora(graph, choice.rank, choice.on)
-    rank = symbol(choice.rank) if isinstance(choice.rank, str) else as_expr(choice.rank)
     return lora(graph, choice.rank, choice.on, as_expr(choice.alpha) / rank)
+
+
+def _stands(graph: Graph, choice: Lora, rank: Expr) -> bool:
+    """Say whether these and no other weights have trainable adapters of this rank."""
+    there = {name for name in graph.trainable if name.endswith(f"/{DOWN}")}
+    if not there:
+        return False
+    wanted = {f"{layer_of(use.root)}/{DOWN}" for use in _chosen(graph, choice.on)}
+    return there == wanted and all(same(graph.tensors[name].dims[-1], rank) for name in there)
 
 
 def _sized(graph: Graph, rank: int | str) -> tuple[Graph, Expr]:

@@ -70,6 +70,11 @@ class Storage:
     last: int = -1
     forever: bool = False
 
+    @property
+    def dtype(self) -> str:
+        """The dtype of an element."""
+        return self.tensor.dtype
+
 
 @dataclass(frozen=True, slots=True)
 class Mark:
@@ -427,9 +432,9 @@ class _Run:
         marks = self.marks
         self.buffers: dict[int, Storage] = {}
         self.pending: dict[int, tuple[_Value, Storage]] = {}
-        loss = self.get(self.graph.outputs[0])
         for name in self.held if self.choices.hold_output else ():
             self.get(name).storage.forever = True
+        loss = self.get(self.graph.outputs[0])
         if not loss.need:
             return
         seed = Storage(loss.tensor, "loss", ())

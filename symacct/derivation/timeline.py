@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from symacct.algebra.evaluate import evaluate
 from symacct.algebra.normal import normal
@@ -25,11 +25,27 @@ if TYPE_CHECKING:
     from symacct.derivation.schedule import Action
     from symacct.policy import Policy
 
+GRADIENT = "parameter gradient"
+
 MOST_MICRO = 3
 """Micro-batches that are written out: from the second on, all are alike."""
 
 MOST_TURNS = 2_000
 """How many iterations of outermost repeats a schedule is written out for."""
+
+
+class Weighed(Protocol):
+    """What the bytes of an element depend on."""
+
+    @property
+    def dtype(self) -> str:
+        """The dtype of an element."""
+        ...
+
+    @property
+    def kind(self) -> str:
+        """Value, recomputed, gradient, parameter gradient or loss."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +63,11 @@ class Moment:
     alive: tuple[Storage, ...]
 
 
-def nbytes_of(policy: Policy, storage: Storage) -> Fraction:
+def weight(policy: Policy, storage: Weighed) -> Fraction:
     """Return bytes per element of a storage; the ``paper`` account leaves statistics out."""
-    tensor = storage.tensor
-    if policy.saves == "paper" and tensor.dtype == "stat":
+    if policy.saves == "paper" and storage.dtype == "stat":
         return Fraction(0)
-    role = "weight gradient" if storage.kind == "parameter gradient" else "activation"
-    return policy.nbytes(tensor.dtype, role)
+    return policy.nbytes(storage.dtype, "weight gradient" if storage.kind == GRADIENT else "activation")
 
 
 def choices_of(policy: Policy, micro: int) -> Choices:
@@ -66,7 +80,7 @@ def choices_of(policy: Policy, micro: int) -> Choices:
         policy.update,
         policy.input_grad,
         micro,
-        policy.accumulate,
+        as_expr(policy.accumulate),
     )
 
 
@@ -85,7 +99,7 @@ def at_sizes(graph: Graph, policy: Policy, sizes: Mapping[str, int]) -> Schedule
             got=str(sum(turns.values())),
             fix="take a smaller count",
         )
-    micro = int(evaluate(policy.accumulate, known))
+    micro = int(evaluate(as_expr(policy.accumulate), known))
     cuts = {name: cut for name, n in turns.items() if (cut := integer_cut(policy, n, known)) is not None}
     placement = placed(graph, policy.checkpoint, cuts)
     choices = choices_of(policy, min(micro, MOST_MICRO))
@@ -145,11 +159,11 @@ def sizes_at(graph: Graph, policy: Policy, sizes: Mapping[str, int]) -> Callable
     known: dict[tuple[object, ...], Fraction] = {}
 
     def size(storage: Storage) -> Fraction:
-        key = (storage.tensor.dims, storage.tensor.dtype, storage.kind == "parameter gradient", storage.at)
+        key = (storage.tensor.dims, storage.tensor.dtype, storage.kind == GRADIENT, storage.at)
         if key not in known:
             at = {indices[name]: turn for name, turn in zip(storage.tensor.path, storage.at, strict=False)}
             elements = evaluate(normal(storage.tensor.numel), {**sizes, **at})
-            known[key] = nbytes_of(policy, storage) * Fraction(int(elements.p), int(elements.q))
+            known[key] = weight(policy, storage) * Fraction(int(elements.p), int(elements.q))
         return known[key]
 
     return size
