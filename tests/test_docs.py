@@ -15,7 +15,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 BLOCK = re.compile(r"^```pycon\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.parametrize("name", ["writing-a-graph.md"])
+@pytest.mark.parametrize("name", ["writing-a-graph.md", "memory-static.md"])
 def test_the_examples_run(name):
     """One after the other, in one session, with what they print."""
     text = (DOCS / name).read_text(encoding="utf-8")

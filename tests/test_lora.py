@@ -295,6 +295,23 @@ def test_a_rewritten_graph_is_a_graph():
     assert "x" in lora(wished(), 2, ("q",)).trainable
 
 
+@pytest.mark.parametrize("text", ["r=4,on=q,v", "r=rho,on=q,v,alpha=8", "r=rho,on=attention"])
+def test_a_choice_is_made_once(text):
+    """A graph that has the adapters is returned as it is, also with its rank bound; another adds its own."""
+    choice = parse_lora(text)
+    made = adapted(load("llama"), choice)
+    assert adapted(made, choice) is made
+    bound = made.bind({"rho": 3, "D": 8}) if choice.rank == "rho" else made.bind({"D": 8})
+    assert adapted(bound, choice) is bound
+    other = adapted(made, parse_lora("r=2,on=o"))
+    again = "_2" if choice.on == ("attention",) else ""
+    assert set(trained(other)) == {f"layers/attention/o/lora_{one}{again}" for one in "ab"}
+    assert trained(adapted(load("lora"), parse_lora("r=2,on=frozen"))) == {
+        "layers/frozen/lora_a": "layers/frozen/lora_a[D, r_=2]",
+        "layers/frozen/lora_b": "layers/frozen/lora_b[r_=2, E=D]",
+    }
+
+
 def test_serving_keeps_adapters():
     """Under decode the adapters are weights and work like others; the cache stays as it was."""
     made, whole = (derive(g, workload="decode") for g in (lora(load("llama"), "r"), load("llama")))
