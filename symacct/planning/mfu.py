@@ -162,7 +162,11 @@ def mfu(
         if symbol in table and table[symbol].value > limit:
             raise impossible(table, symbol, limit, machine, subject)
     return Utilisation(
-        subject, machine, tuple(table.values()), tuple(_counted(subject)), tuple(_notes(table))
+        subject,
+        machine,
+        tuple(table.values()),
+        tuple(_counted(subject)),
+        tuple(_notes(table, is_graph=account is not None)),
     )
 
 
@@ -259,10 +263,12 @@ def _counted(subject: Subject | None) -> list[tuple[str, str]]:
     return [("counted", ", ".join(found)), ("only costs time", ", ".join((*costs, *ONLY_TIME)))]
 
 
-def _notes(table: Mapping[str, Entry]) -> list[str]:
+def _notes(table: Mapping[str, Entry], *, is_graph: bool) -> list[str]:
     found = []
     if "h" in table and table["h"].value == table["c"].value:
         found.append("HFU is MFU: nothing is run again (--checkpoint, or --recompute with --params)")
+    over = [symbol for symbol in "cF" if symbol in table and is_graph]
+    found += [f"the formula of {one} is over the sizes of the graph" for one in over]
     if "F" in table and table["n"].value > 1:
         found.append("the sizes are those of one step on all devices together")
     return found

@@ -253,6 +253,9 @@ def _room(table: Mapping[str, Entry]) -> str:
 def _notes(table: Mapping[str, Entry]) -> list[str]:
     found = [f"not counted: {NOT_COUNTED}"] if "t" in table else []
     found += [f"activations: {KEPT}"] if "a" in table else []
+    if "E" in table:
+        over = ", ".join(symbol for symbol in "cak" if symbol in table)
+        found.append(f"formulas of {over} are over the sizes of the graph, the others over the symbols above")
     if "n" in table and table["n"].value > 1 and "M" in table:
         found.append(
             "≥: ideal even sharding of every byte, and nothing held beside it: a bound, not a layout"

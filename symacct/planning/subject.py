@@ -166,7 +166,7 @@ def of_account(account: Account, sizes: Mapping[str, int]) -> Subject:
         coefficient(account.policy),
     ]
     model = "flops.model" if trains else "flops.forward"
-    entries.append(per_token(account, bound, model, "c", "contractions, with attention"))
+    entries.append(per_token(account, bound, model, "c", "contractions of a token"))
     if trains:
         said = "with what is run again" if bound["flops.recompute"].expr != 0 else "nothing is run again"
         entries.append(per_token(account, bound, "flops.hardware", "h", said))
@@ -201,7 +201,7 @@ def work_of_step(account: Account, sizes: Mapping[str, int]) -> Subject:
     graph = account.graph
     bound = account.bind(sizes) if sizes else account
     trains = account.trains
-    places = [("flops.model" if trains else "flops.forward", "F", "contractions of a step, with attention")]
+    places = [("flops.model" if trains else "flops.forward", "F", "contractions of a step")]
     places += [("flops.hardware", "J", "with what is run again")] if trains else []
     entries: list[Entry] = []
     for name, symbol, about in places:

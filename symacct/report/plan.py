@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from symacct.algebra.symbols import as_expr
 from symacct.errors import SymacctError
 from symacct.printers import escape, latex, text
-from symacct.report.amount import digits, shown
+from symacct.report.amount import SMALLEST, digits, shown
 from symacct.report.figures import COUNTED, valued
 from symacct.report.table import GAP, Column, Table, as_markdown, as_text, wrap
 from symacct.syntax import guess_names, read_formula
-from symacct.units import Unit
+from symacct.units import Unit, read_unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -41,7 +41,9 @@ def cell(entry: Entry) -> str:
     unit = str(entry.unit)
     value = as_expr(entry.value)
     if entry.to:
-        return " = ".join(shown(value, entry.unit, to) for to in entry.to.split(" = "))
+        first, *others = entry.to.split(" = ")
+        more = [to for to in others if entry.value >= SMALLEST * read_unit(to)[0]]
+        return " = ".join(shown(value, entry.unit, to) for to in (first, *more))
     if unit in COUNTED:
         return f"{valued(value, unit)}" if entry.value.denominator == 1 else shown(value, entry.unit)
     if unit.startswith("byte/"):
