@@ -72,6 +72,12 @@ def _check(made: Roofline) -> None:
             got=", ".join(f"{k}={n}" for k, n in made.sizes.items()) or "none",
             fix="add --at " + ",".join(f"{name}=..." for name in free),
         )
+    if not made.points():
+        raise UsageError(
+            f"there is nothing to draw: no op of {made.account.graph.name} works",
+            expected="an op with FLOPs and bytes",
+            got="0 FLOP",
+        )
 
 
 def _matplotlib() -> Any:
