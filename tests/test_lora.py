@@ -186,6 +186,7 @@ def test_a_module_written_in_torch_has_the_same_counts(function, of, on, scale, 
         ("two_layer", ("two_layer",)),
         ("shared", ("w",)),
         ("both_ways", ("w",)),
+        ("turned", ("first", "second")),
     ],
 )
 def test_adapters_are_an_update_of_the_weight(name, on):
@@ -195,7 +196,7 @@ def test_adapters_are_an_update_of_the_weight(name, on):
     from symacct.execution.torch_arrays import TorchArrays
     from symacct.execution.values import draw
 
-    own = {"shared": shared, "both_ways": both_ways}
+    own = {"shared": shared, "both_ways": both_ways, "turned": turned}
     whole = own[name]() if name in own else load(name)
     on = whole.weights if on == (name,) else on
     made = lora(whole, 2, on, Rational(3, 2))
@@ -246,6 +247,13 @@ def shared(b):
     return b.repeat("L", lambda x: b.relu(b.einsum("B D, D E -> B E", x, w)), b.input("x", "B D"))
 
 
+@graph({"B": "rows", "D": "features", "H": "heads", "K": "features of a head"}, tokens="B")
+def turned(b):
+    """A weight that stands first, its axes in another order, and one that runs along an axis."""
+    x = b.einsum("H D K, B D -> B H K", b.weight("w", "H D K"), b.input("x", "B D"), label="first")
+    return b.einsum("H E K, B H K -> B E H", b.weight("u", "H E K", E="D"), x, label="second")
+
+
 @graph({"B": "rows", "D": "features", "F": "hidden"}, tokens="B")
 def both_ways(b):
     """One weight that is read forwards, and then backwards."""
@@ -260,6 +268,14 @@ def test_a_shared_weight_has_one_pair():
     account = derive(lora(both_ways(), "r", ("w",)))
     assert_formula(account, "params.trainable", "D*r + r*F")
     assert_formula(account, "params.matmul", "2*D*F + 2*r*(D + F)")
+
+
+def test_axes_stand_where_the_weight_has_them():
+    """A holds the axes that are summed, B those that are made; an axis that both run along is in both."""
+    made = lora(turned(), "r", ("first", "second"))
+    assert list(trained(made).values()) == [
+        "w/lora_a[D, r]", "w/lora_b[r, H, K]", "u/lora_a[H, K, r]", "u/lora_b[H, r, E=D]",
+    ]  # fmt: skip
 
 
 def test_a_tied_table_is_adapted_where_it_is_multiplied():
