@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from sympy import Max
 
 from symacct import terms
+from symacct.adapters import parse_lora
 from symacct.algebra.condition import Condition, merge
 from symacct.algebra.evaluate import check_sizes, evaluate
 from symacct.algebra.normal import normal, total
@@ -21,6 +22,7 @@ from symacct.derivation.again import traffic_again, work_again
 from symacct.derivation.course import Course
 from symacct.derivation.differentiate import Step, differentiate
 from symacct.derivation.growth import cached_tokens
+from symacct.derivation.lora import adapted
 from symacct.derivation.ranges import over
 from symacct.derivation.saved import Saved, saved
 from symacct.derivation.static import Parameter, parameters, scales, trained
@@ -31,7 +33,8 @@ from symacct.derivation.workload import caches, living, prepared, without_empty
 from symacct.errors import RuleError, UnknownNameError, UsageError, unknown
 from symacct.nodes import Graph, repeat_counts
 from symacct.ops.optimizer import RULES
-from symacct.policy import Policy
+from symacct.policy import Policy, whole_or_symbol
+from symacct.policy import checkpoint as named_checkpoint
 from symacct.policy import precision as named_precision
 from symacct.quantity import Quantity
 from symacct.terms import PEAKS, QUANTITIES, STATIC, Term, bytes_scope, flops_scope, unit_of
@@ -437,7 +440,8 @@ def derive(
     Args:
         graph: a graph, or its definition.
         policy: the choices of the run; single ones may be given by name instead:
-            ``workload``, ``precision``, ``optimizer``, ``saves``, ``input_grad``.
+            ``workload``, ``precision``, ``optimizer``, ``saves``, ``checkpoint``, ``lora``, ... (fields of
+            :class:`symacct.policy.Policy`), each as a value or as the text of its flag.
         convention: how counts are priced, by name or as a value.
         sizes: sizes to bind first.
         **choices: fields of the policy.
@@ -457,9 +461,12 @@ def derive(
             fix=f"write symacct.derive(symacct.load({graph!r}))",
         )
     source = graph() if isinstance(graph, Definition) else graph
+    chosen = _policy(policy, choices)
+    if chosen.lora is not None:
+        source = adapted(source, chosen.lora)
     if sizes:
         source = source.bind(sizes)
-    return Account(source, _policy(policy, choices), named_convention(convention))
+    return Account(source, chosen, named_convention(convention))
 
 
 def _policy(policy: Policy | None, choices: Mapping[str, object]) -> Policy:
@@ -474,7 +481,14 @@ def _policy(policy: Policy | None, choices: Mapping[str, object]) -> Policy:
             )
         if name not in known:
             raise unknown("choice of a policy", name, known)
-    given = dict(choices)
-    if isinstance(given.get("precision"), str):
-        given["precision"] = named_precision(str(given["precision"]))
+    readers: Mapping[str, Callable[[str], object]] = {
+        "precision": named_precision,
+        "checkpoint": named_checkpoint,
+        "lora": parse_lora,
+        "accumulate": lambda text: whole_or_symbol(text, "the number of micro-batches"),
+    }
+    given = {
+        name: readers[name](value) if isinstance(value, str) and name in readers else value
+        for name, value in choices.items()
+    }
     return replace(policy or Policy(), **given)  # type: ignore[arg-type]

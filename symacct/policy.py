@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from sympy import Expr
 
+    from symacct.adapters import Lora
+
 DTYPE_BITS: Mapping[str, Fraction] = BITS
 """Bits of storage of an element: in blocks with its share of the scales, tf32 in 32, a boolean in a byte."""
 
@@ -203,6 +205,7 @@ class Policy:
         update: the optimizer runs after backward (``separate``), or on each gradient as it comes (``fused``).
         hold_output: whether the caller holds the output until the step ends.
         accumulate: how many micro-batches a step adds up, an integer or a symbol.
+        lora: low-rank adapters that are trained in the place of the weights.
     """
 
     precision: Precision = field(default_factory=lambda: PRECISIONS["bf16"])
@@ -215,6 +218,7 @@ class Policy:
     update: str = "separate"
     hold_output: bool = False
     accumulate: Expr | int = 1
+    lora: Lora | None = None
 
     def __post_init__(self) -> None:
         """Check the names."""
@@ -305,4 +309,5 @@ class Policy:
         parts += [f"update {self.update}"] if self.update != UPDATES[0] else []
         parts += ["output held"] if self.hold_output else []
         parts += [f"{self.accumulate} micro-batches"] if self.accumulate != 1 else []
+        parts += [self.lora.describe()] if self.lora is not None else []
         return ", ".join(parts)

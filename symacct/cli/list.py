@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from symacct.cli import catalogue, output
 from symacct.errors import UsageError
-from symacct.policy import PRECISIONS
+from symacct.policy import CHECKPOINTS, PRECISIONS
 from symacct.report.names import MEANINGS
 from symacct.report.table import Column, Table, as_csv, as_markdown, as_text
 
@@ -56,6 +56,7 @@ LISTS: Mapping[str, tuple[tuple[str, ...], Callable[[], catalogue.Rows]]] = {
         ("name", "parameters", "gradients", "master copy", "optimizer states", "activations"),
         lambda: [_precision(one) for one in PRECISIONS.values()],
     ),
+    "checkpoints": (("policy", "what runs again"), lambda: list(CHECKPOINTS.items())),
     "quantities": (("name", "meaning"), lambda: list(MEANINGS.items())),
     "units": (("name", "definition", "other names"), catalogue.units),
     "ops": (("name", "what it is"), catalogue.ops),

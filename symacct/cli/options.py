@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from symacct.errors import SizeError, SymacctError, UsageError, unknown
-from symacct.policy import SAVES, WORKLOADS
+from symacct.policy import GRADS, SAVES, UPDATES, WORKLOADS
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -62,6 +62,30 @@ def add_policy(parser: ArgumentParser) -> None:
         "--saves", choices=SAVES, default="backward", help="what is kept for backward; default: what it reads"
     )
     parser.add_argument("--input-grad", action="store_true", help="form the gradients of the inputs too")
+    parser.add_argument(
+        "--checkpoint",
+        default="none",
+        metavar="POLICY",
+        help="what is run again in backward: none, every:K[:needed|:full], sqrt, selective:REGION, "
+        "store-nothing; see symacct list checkpoints",
+    )
+    parser.add_argument("--grads", choices=GRADS, default="fresh", help="gradients of a step; default: fresh")
+    parser.add_argument(
+        "--update",
+        choices=UPDATES,
+        default="separate",
+        help="after backward, or on each gradient as it comes",
+    )
+    parser.add_argument("--hold-output", action="store_true", help="the caller holds the output")
+    parser.add_argument(
+        "--accumulate",
+        default="1",
+        metavar="N",
+        help="micro-batches that a step adds up: an integer or a name",
+    )
+    parser.add_argument(
+        "--lora", metavar="r=16,on=q,v", help="freeze the weights and train low-rank adapters beside some"
+    )
 
 
 def add_convention(parser: ArgumentParser) -> None:
@@ -78,6 +102,8 @@ def add_convention(parser: ArgumentParser) -> None:
 
 UNSET = {
     "workload": "train", "optimizer": None, "precision": "bf16", "saves": "backward", "input_grad": False,
+    "checkpoint": "none", "grads": "fresh", "update": "separate", "hold_output": False, "accumulate": "1",
+    "lora": None,
     "convention": "default", "attention": None, "bytes": None,
 }  # fmt: skip
 """What the choices of a run and of an account are where nothing is said."""
@@ -148,11 +174,12 @@ def read_at(args: Namespace, graph: Graph) -> dict[str, int]:
     from symacct.syntax import read_sizes
 
     text = ",".join(args.at)
+    own = policy_names(args)
     if args.at and not all(part.strip() for part in text.split(",")):
         raise UsageError(
             "a size is empty", where="--at", expected="NAME=SIZE or NAME=SIZE,NAME=SIZE", got=text
         )
-    sizes = read_sizes(text)
+    sizes = {name: size for name, size in read_sizes(text).items() if name not in own}
     for name in sizes:
         check_free(name, graph, f"--at {text}")
     try:
@@ -164,10 +191,41 @@ def read_at(args: Namespace, graph: Graph) -> dict[str, int]:
 
 
 def read_policy(args: Namespace) -> Policy:
-    """Return the policy that the arguments state."""
-    from symacct.policy import Policy, precision
+    """Return the policy that the arguments state, its own symbols replaced where ``--at`` gives them."""
+    from symacct.syntax import read_sizes
 
-    return Policy(precision(args.precision), args.optimizer, args.saves, args.workload, args.input_grad)
+    policy = stated_policy(args, args.checkpoint)
+    sizes = read_sizes(",".join(args.at)) if policy.names and getattr(args, "at", None) else {}
+    return policy.bind(sizes)
+
+
+def stated_policy(args: Namespace, checkpoint: str) -> Policy:
+    """Return the policy that the arguments state, with a checkpoint policy."""
+    from symacct.adapters import parse_lora
+    from symacct.policy import Policy, precision, whole_or_symbol
+    from symacct.policy import checkpoint as read_checkpoint
+
+    return Policy(
+        precision(args.precision),
+        args.optimizer,
+        args.saves,
+        args.workload,
+        args.input_grad,
+        read_checkpoint(checkpoint),
+        args.grads,
+        args.update,
+        args.hold_output,
+        whole_or_symbol(args.accumulate, "the number of micro-batches"),
+        None if args.lora is None else parse_lora(args.lora),
+    )
+
+
+def policy_names(args: Namespace) -> tuple[str, ...]:
+    """Return the names of the symbols in the policies that the arguments state."""
+    if not hasattr(args, "checkpoint"):
+        return ()
+    texts = args.checkpoint.split(",")
+    return tuple(dict.fromkeys(name for text in texts for name in stated_policy(args, text).names))
 
 
 def read_convention(args: Namespace) -> Convention:

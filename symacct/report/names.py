@@ -42,6 +42,9 @@ _OTHERS = {
     "memory.static": "parameters, gradients, master copy and optimizer states",
     "memory.data": "graph inputs that are not saved",
     "memory.activations": "what is saved when forward ends, inputs that backward reads included",
+    "memory.activations.peak": "the largest amount saved, plus recomputed to be read, alive in backward",
+    "memory.peak": "everything alive at the worst step",
+    "memory.transient": "the peak less all the categories alive then",
     "memory.kv_cache": "keys and values kept between tokens",
     "memory.kv_cache.token": "the same for one token, where each adds as many bytes",
 }
@@ -109,6 +112,7 @@ GROUPS = (
         None,
         ("memory.data", "memory.activations", "memory.kv_cache", "memory.kv_cache.token"),
     ),
+    Group("peak memory", (), None, ("memory.activations.peak", "memory.peak", "memory.transient")),
 )
 """The sections of a report, in order."""
 
