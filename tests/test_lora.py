@@ -372,6 +372,17 @@ def test_an_unknown_name_lists_those_that_exist():
     )
 
 
+def test_a_weight_that_scales_is_in_no_contraction():
+    """An elementwise product in einsum notation sums nothing: there is no product to stand beside."""
+    b = Builder("gain", "B D")
+    x = b.linear(
+        b.einsum("B D, D -> B D", b.input("x", "B D"), b.weight("w", "D")), "D -> E", E="D", name="up"
+    )
+    with pytest.raises(RuleError, match="no contraction reads w"):
+        lora(b.build(x), 2, ("w",))
+    assert len(trained(lora(b.build(x), 2, ("up",)))) == 2
+
+
 def test_products_without_low_rank_are_refused():
     """A vector, a product of two weights, a product under a mask, another part in each iteration."""
     b = Builder("vector", "B D")
