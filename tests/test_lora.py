@@ -319,7 +319,7 @@ def test_a_choice_is_made_once(text):
     assert adapted(made, choice) is made
     bound = made.bind({"rho": 3, "D": 8}) if choice.rank == "rho" else made.bind({"D": 8})
     assert adapted(bound, choice) is bound
-    other = adapted(made, parse_lora("r=2,on=o"))
+    other = adapted(made, parse_lora("r=4,on=o"))
     again = "_2" if choice.on == ("attention",) else ""
     assert set(trained(other)) == {f"layers/attention/o/lora_{one}{again}" for one in "ab"}
     assert trained(adapted(load("lora"), parse_lora("r=2,on=frozen"))) == {
