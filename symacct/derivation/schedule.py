@@ -236,6 +236,7 @@ class _Run:
         self.open: tuple[Repeat, ...] = ()
         self.segment: _Segment | None = None
         self.past: list[_Instance] | None = None
+        self.ending: list[Storage] = []
 
     def schedule(self) -> Schedule:
         """Run every micro-batch."""
@@ -246,9 +247,16 @@ class _Run:
                 self.marks = (Mark(MICRO, turn, micro, self.choices.micro_count),)
             self.forward(self.graph.nodes)
             self.backward()
+            if self.choices.micro_count != 1:
+                self._end_micro_batch()
         return Schedule(
             tuple(self.actions), tuple(self.storages), self.backward_from, tuple(self.read_inputs)
         )
+
+    def _end_micro_batch(self) -> None:
+        """Let go of the loss, its cotangent and held outputs: nothing but gradients outlives a micro-batch."""
+        for storage in self.ending:
+            storage.forever, storage.last = False, len(self.actions) - 1
 
     # ---- steps and storages ----
 
@@ -432,13 +440,15 @@ class _Run:
         marks = self.marks
         self.buffers: dict[int, Storage] = {}
         self.pending: dict[int, tuple[_Value, Storage]] = {}
-        for name in self.held if self.choices.hold_output else ():
-            self.get(name).storage.forever = True
+        for name in sorted(self.held) if self.choices.hold_output else ():
+            self._lasts(self.get(name).storage)
         loss = self.get(self.graph.outputs[0])
         if not loss.need:
             return
         seed = Storage(loss.tensor, "loss", ())
-        loss.storage.kind, loss.storage.forever, seed.forever = "loss", True, True
+        loss.storage.kind = "loss"
+        self._lasts(loss.storage)
+        self._lasts(seed)
         self.act("loss", "backward", (), (seed,), runs=False)
         self.buffers[id(loss)] = seed
         for one in reversed(self.tape):
@@ -447,6 +457,11 @@ class _Run:
             self.back(one)
         self.marks, self.at = marks, {}
         self._settle()
+
+    def _lasts(self, storage: Storage) -> None:
+        """Keep a storage to the end, of the step or of its micro-batch."""
+        storage.forever = True
+        self.ending.append(storage)
 
     def back(self, one: _Instance) -> None:
         """Run the backward of one node, if a cotangent has come."""
@@ -528,7 +543,7 @@ class _Run:
             parameter = value.tensor.role == "weight"
             storage.kind = "parameter gradient" if parameter else "gradient"
             fresh = self.choices.grads == "fresh" and self.choices.update == "separate"
-            if (fresh and id(value) not in self.filled) or not parameter:
+            if (fresh or not parameter) and id(value) not in self.filled:
                 storage.forever = True
             self.filled.add(id(value))
 
