@@ -7,6 +7,7 @@ the loss and its unit cotangent, are beside. h is 1 where the caller holds the o
 from __future__ import annotations
 
 import gc
+from typing import Any
 
 import pytest
 import torch
@@ -95,12 +96,19 @@ def test_one_segment_is_as_good_as_none_but_for_a_held_output_of_one_layer() -> 
 
 def test_every_other_choice_is_as_the_rules_say() -> None:
     points = 0
-    choices = ({}, {"held": True}, {"kept": True}, {"fused": True}, {"micro": 2}, {"micro": 3, "held": True})
+    choices: tuple[dict[str, Any], ...] = (
+        {},
+        {"held": True},
+        {"kept": True},
+        {"fused": True},
+        {"micro": 2},
+        {"micro": 3, "held": True},
+    )
     for B, D in ((2, 9), (6, 9), (9, 6), (24, 4)):
         for L in (1, 2, 3, 5):
             for k in (None, *range(1, L + 2)):
                 for choice in choices:
-                    chain = Chain(B, D, L, every=k, **choice)  # type: ignore[arg-type]
+                    chain = Chain(B, D, L, every=k, **choice)
                     assert train(chain).peak == expected(chain) + SCALARS, chain
                     points += 1
     assert points >= 300

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from symacct import graph
-from symacct.execution.schedule import Plan, run
+from symacct.execution.schedule import run
+from symacct.execution.schedule_plan import Plan
 
 if TYPE_CHECKING:
     from symacct.build import Definition

@@ -14,7 +14,8 @@ from symacct.account import derive
 from symacct.errors import GraphError, RuleError, UnknownNameError, UsageError
 from symacct.execution import values
 from symacct.execution.interpret import Interpreter, Place
-from symacct.execution.schedule import Plan, run
+from symacct.execution.schedule import run
+from symacct.execution.schedule_plan import Plan
 from symacct.execution.torch_arrays import TorchArrays
 
 if TYPE_CHECKING:

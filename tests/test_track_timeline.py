@@ -7,7 +7,8 @@ from test_track_schedule import SMALL
 
 from symacct import load
 from symacct.derivation.timeline import at_sizes, sizes_at, worst
-from symacct.execution.schedule import Plan, run
+from symacct.execution.schedule import run
+from symacct.execution.schedule_plan import Plan
 from symacct.nodes import Graph, Repeat
 from symacct.policy import Policy, checkpoint, precision
 
