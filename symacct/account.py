@@ -69,7 +69,7 @@ class Account:
     """The account of a graph under a policy and a convention; ``account["flops.model"]`` is a quantity.
 
     Attributes:
-        source: the graph as it was given.
+        source: the graph as it was given, with the adapters of the policy.
         graph: the graph of the workload, without dead ops.
         policy: the choices of the run.
         convention: the choices of the account.
@@ -78,11 +78,11 @@ class Account:
 
     def __init__(self, source: Graph, policy: Policy, convention: Convention) -> None:
         """Prepare the workload's graph; everything else is derived when it is asked for."""
-        self.source = source
+        self.source = source if policy.lora is None else adapted(source, policy.lora)
         self.policy = policy
         self.convention = convention
         policy.check()
-        self._whole = prepared(source, policy.workload)
+        self._whole = prepared(self.source, policy.workload)
         self.graph, self.dead = living(without_empty(self._whole))
         self._parts: dict[tuple[str, str, bool], tuple[tuple[Term, ...], Expr]] = {}
 
