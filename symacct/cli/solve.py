@@ -1,0 +1,159 @@
+"""``symacct solve``: the inverse question, on a graph with a condition or on an equation alone."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from symacct.cli import options, output
+from symacct.errors import UsageError
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from symacct.account import Account
+    from symacct.planning.solve_answer import Solution
+
+FORMATS = ("text", "markdown", "json")
+SHAPE = 'GRAPH --given "QUANTITY <= FORMULA" --for NAME, or "FORMULA = FORMULA" --for NAME'
+STATES = re.compile(r"[=<>≤≥(]")
+DTYPE = "bf16"
+EPILOG = """\
+a condition is FORMULA, one of = <= >= < >, FORMULA [where NAME = FORMULA, ...]; argmin_k(FORMULA) and
+argmax_k(FORMULA) ask for the best k. flops.forward(core) is what the ops of a region have of a quantity.
+with --on MACHINE the names peak, bandwidth, capacity and devices are its figures.
+
+a size of the graph is an integer of at least 1; any other name is a real number above 0, unless --integer.
+exit status: 0 answered, "none" with its reason included; 2 the input is wrong, or there is no way to solve it
+
+examples:
+  symacct solve "12 byte/parameter * N = 640 GB" --for N
+  symacct solve gpt --given "memory.static <= 80 GB" --for h --at a=12,L=12,V=50257,s=1024
+  symacct solve linear --given "intensity.forward >= peak/bandwidth" --for B --workload forward --on h100-sxm
+  symacct solve gpt --given "flops.forward(core) >= 1/2 * flops.forward" --for s
+  symacct solve "argmin_k(L/k + k)" --at L=96
+"""
+
+
+def add(parser: ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("what", metavar="WHAT", help=SHAPE.replace("%", "%%"))
+    parser.add_argument("--given", metavar="CONDITION", help="the condition on a graph's quantities")
+    parser.add_argument("--for", dest="unknown", metavar="NAME", help="the unknown")
+    parser.add_argument("--integer", action="store_true", help="look for integers alone")
+    options.add_symbolic(parser)
+    options.add_at(parser)
+    parser.add_argument(
+        "--let",
+        action="append",
+        default=[],
+        metavar="'N = params'",
+        help="a name in the condition (may be repeated)",
+    )
+    parser.add_argument(
+        "--assume",
+        action="append",
+        default=[],
+        metavar="'F = 4*D'",
+        help="what sizes satisfy: 'F = 4*D', 'B >= 8', 'k | L' (may be repeated)",
+    )
+    parser.add_argument("--on", metavar="MACHINE", help="a machine; see symacct list machines")
+    parser.add_argument(
+        "--machines", action="append", default=[], metavar="DIR", help="a folder with machine files"
+    )
+    options.add_policy(parser)
+    options.add_convention(parser)
+    options.add_format(parser, FORMATS)
+    parser.epilog = EPILOG
+
+
+def run(args: Namespace) -> int:
+    """Solve, and write the answer."""
+    from symacct.planning.solve import solve
+
+    account, condition, sizes = _question(args)
+    lets, notes = _machine(args, account, condition)
+    found = solve(
+        account,
+        condition,
+        args.unknown,
+        sizes=sizes,
+        lets=[*args.let, *lets],
+        assume=args.assume,
+        integer=args.integer,
+    )
+    output.write(_json(args, found, notes) if args.format == "json" else _shown(args, found, notes))
+    return 0
+
+
+def _question(args: Namespace) -> tuple[Account | None, str, dict[str, int]]:
+    """Return the account, the condition and the sizes.
+
+    Raises:
+        UsageError: there is no condition, or no unknown.
+    """
+    if args.given is None and not STATES.search(args.what):
+        fix = f'symacct solve {args.what} --given "memory.static <= 80 GB" --for NAME'
+        raise UsageError("there is no condition", expected=SHAPE, got=args.what[:72], fix=fix)
+    condition = args.what if args.given is None else args.given
+    if args.unknown is None and not condition.lstrip().startswith(("arg", "min_", "max_", "\\")):
+        raise UsageError("nothing is asked for", expected="--for NAME", got="no --for")
+    if args.given is None:
+        from symacct.syntax import read_sizes
+
+        choices = vars(args) | ({"precision": "bf16"} if args.on else {})
+        options.refuse_choices(type(args)(**choices), "formulas alone are solved, and nothing is derived")
+        return None, condition, read_sizes(",".join(args.at))
+    from symacct.account import Account
+    from symacct.readers.files import load
+
+    graph = load(args.what, symbolic=args.symbolic)
+    account = Account(graph, options.read_policy(args), options.read_convention(args))
+    return account, condition, options.read_at(args, graph)
+
+
+def _machine(args: Namespace, account: Account | None, condition: str) -> tuple[list[str], list[str]]:
+    """Return what the names of a machine's figures stand for, and their sources."""
+    if args.on is None:
+        return [], []
+    from symacct.evaluation.machine_names import machine_lets
+    from symacct.policy import precision
+
+    dtype = precision(args.precision).activations
+    taken = [] if account is None else [*account.source.sizes]
+    return machine_lets(args.on, " ".join([condition, *args.let]), dtype, taken, args.machines)
+
+
+def _shown(args: Namespace, found: Solution, notes: list[str]) -> str:
+    from symacct.report.facts import Fact, as_markdown, as_text
+    from symacct.report.solve import facts_of
+
+    facts = facts_of(found, math=args.format == "markdown")
+    place = next((n for n, fact in enumerate(facts) if fact.word == "for"), 0) + 1
+    facts[place:place] = [Fact("machine", note) for note in notes]
+    return as_markdown(facts) if args.format == "markdown" else as_text(facts, output.width())
+
+
+def _json(args: Namespace, found: Solution, notes: list[str]) -> str:
+    from symacct.report.record import input_record
+    from symacct.report.solve_record import solution_record
+
+    account = found.asked.account
+    given: dict[str, Any] = {"target": None} if account is None else input_record(account, args.what, {})
+    given |= {
+        "condition": args.what if args.given is None else args.given,
+        "for": found.asked.name,
+        "integer": args.integer,
+        "at": args.at,
+        "let": args.let,
+        "assume": args.assume,
+        "on": args.on,
+    }
+    order = () if account is None else account.graph.order
+    return output.envelope(
+        "solve",
+        given,
+        solution_record(found, order) | {"machine": notes},
+        convention=None if account is None else account.convention,
+        policy=None if account is None else account.policy,
+    )

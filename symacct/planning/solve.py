@@ -1,0 +1,223 @@
+"""Inverse questions: for which values of a name does a condition hold, with a check of every answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sympy import ceiling, floor
+
+from symacct.account import Account, derive
+from symacct.algebra.budget import within
+from symacct.algebra.evaluate import evaluate
+from symacct.algebra.normal import normal
+from symacct.algebra.sign import sign_on_box
+from symacct.algebra.symbols import symbol
+from symacct.build import Definition
+from symacct.errors import LimitError, RuleError, SizeError
+from symacct.nodes import Graph
+from symacct.planning.solve_answer import Kind, Solution
+from symacct.planning.solve_best import best, read_best
+from symacct.planning.solve_checks import (
+    among,
+    check_formula,
+    check_integers,
+    check_root,
+    derived_at,
+    sign,
+    step,
+)
+from symacct.planning.solve_formula import solved
+from symacct.planning.solve_integers import Ranges, integer_set, joined
+from symacct.planning.solve_none import reason_of
+from symacct.planning.solve_reading import Asked, read_asked
+from symacct.planning.solve_sets import HOLDS, real_set
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from sympy import Expr
+
+    from symacct.planning.solve_sets import Span
+
+SECONDS = 20.0
+MOST_SMALL = 64
+ROUNDED = {
+    "<=": "the largest is the floor of it",
+    "<": "the largest is the last integer below it",
+    ">=": "the smallest is the ceil of it",
+    ">": "the smallest is the first integer above it",
+    "=": "it is one only where the formula is",
+}
+
+
+def solve(
+    account: Account | Graph | Definition | None,
+    text: str,
+    name: str | None = None,
+    *,
+    sizes: Mapping[str, int] | None = None,
+    lets: Sequence[str] = (),
+    assume: Iterable[str] = (),
+    integer: bool = False,
+    seconds: float = SECONDS,
+) -> Solution:
+    """Return for which values of a name a condition holds, or at which value a formula is best.
+
+    Args:
+        account: the derivation that quantities are looked up in, or a graph to derive as by default; None for
+            formulas alone.
+        text: the condition, ``memory.static <= 80 GB``; or ``argmin_k(L/k + k)``.
+        name: the unknown: a size of the graph, which is an integer, or any other name, a real number above 0.
+        sizes: sizes to bind first.
+        lets: names and what they stand for.
+        assume: what may be assumed about sizes.
+        integer: look for integers alone.
+        seconds: processor time.
+
+    Raises:
+        SymacctError: the condition cannot be read, units disagree, or there is no way to solve it.
+
+    >>> found = solve(None, "12 byte/parameter * N = 640 GB", "N")
+    >>> found.values, str(found.asked.unit)
+    ((160000000000/3,), 'parameter')
+    >>> solve(None, "12 byte/parameter * N <= 640 GB", "N", integer=True).largest
+    53333333333
+    """
+    if isinstance(account, Graph | Definition):
+        account = derive(account)
+    objective = read_best(text, name)
+    stated = objective.equation if objective else text
+    unknown = objective.name if objective else _named(name)
+    asked = read_asked(account, stated, unknown, sizes=sizes, lets=lets, assume=tuple(assume))
+    for condition in asked.box.conditions:
+        if condition.is_impossible():
+            raise SizeError("the formulas do not hold at these sizes", expected=str(condition), got="never")
+    try:
+        with within(seconds):
+            return best(asked, objective) if objective else _solved(asked, whole=integer or asked.size)
+    except LimitError as error:
+        what = f"the question cannot be answered: {error.what}"
+        raise RuleError(
+            what, where=text.strip()[:72], expected=error.expected, got=error.got, fix=error.fix
+        ) from None
+
+
+def _named(name: str | None) -> str:
+    if name is None:
+        raise RuleError("a condition is solved for a name", expected="--for NAME", got="none")
+    return name
+
+
+def _solved(asked: Asked, *, whole: bool) -> Solution:
+    gap = normal(asked.gap)
+    if not gap.has(symbol(asked.name)):
+        return _constant(asked, gap)
+    if asked.others:
+        return _formula(asked, gap, whole=whole)
+    rounds = gap.has(ceiling, floor)
+    if whole or rounds:
+        found = _integers(asked, gap)
+        return (
+            found
+            if whole
+            else replace(found, notes=(*found.notes, f"{asked.name} is rounded, so an integer"))
+        )
+    return _numbers(asked, gap)
+
+
+def _constant(asked: Asked, gap: Expr) -> Solution:
+    """Return the answer where the unknown is not in the condition."""
+    known = {"positive": 1, "negative": -1, "zero": 0}.get(sign_on_box(gap, asked.box.lower)[0])
+    if known is None and not asked.others:
+        known = sign(evaluate(gap, {}))
+    if known is None:
+        what = f"{asked.name} is not in it: whether it holds depends on {', '.join(asked.others)}"
+        raise RuleError(what, expected="a condition on the unknown", got=asked.text[:72])
+    kind: Kind = "every" if HOLDS[asked.relation](known) else "none"
+    return Solution(asked, kind, f"it does not depend on {asked.name}")
+
+
+def _formula(asked: Asked, gap: Expr, *, whole: bool) -> Solution:
+    """Return the answer as a formula in the names that are left."""
+    cases = solved(gap, asked.relation, asked.name, asked.box)
+    if len(cases) == 1 and cases[0].value is None:
+        kind: Kind = "every" if cases[0].relation == "every" else "none"
+        return Solution(
+            asked, kind, f"whatever {', '.join(asked.others)} {'is' if len(asked.others) == 1 else 'are'}"
+        )
+    checks = tuple(check for case in cases if (check := check_formula(asked, case)) is not None)
+    notes = (f"{asked.name} is an integer: {ROUNDED[cases[0].relation]}",) if whole else ()
+    return Solution(asked, "formula", cases=cases, checks=checks, notes=notes)
+
+
+def _numbers(asked: Asked, gap: Expr) -> Solution:
+    """Return the answer as intervals of real numbers above 0."""
+    spans = tuple(real_set(gap, asked.relation, asked.name))
+    if not spans:
+        return Solution(asked, "none", reason_of(asked, None))
+    if len(spans) == 1 and spans[0].low is None and spans[0].high is None:
+        return Solution(asked, "every", f"it holds for every {asked.name} above 0")
+    ends = dict.fromkeys(end for span in spans for end in (span.low, span.high) if end is not None)
+    return Solution(asked, "numbers", spans=spans, checks=tuple(check_root(asked, end) for end in ends))
+
+
+# ---- integers ----
+
+
+def _integers(asked: Asked, gap: Expr) -> Solution:
+    """Return the answer as ranges of integers."""
+    least = max(1, asked.box.least(asked.name))
+    found = integer_set(gap, asked.relation, asked.name, least)
+    found, notes = _small(asked, found, least)
+    ranges = tuple(_allowed(asked, found))
+    spans = _around(asked, gap)
+    if not ranges:
+        return Solution(asked, "none", reason_of(asked, step(asked, least, 1)), spans=spans, notes=notes)
+    checks = tuple(check_integers(asked, ranges))
+    notes = (*notes, *among(asked))
+    if ranges == ((1, None),):
+        return Solution(
+            asked,
+            "every",
+            f"it holds for every {asked.name} from 1 on",
+            ranges=ranges,
+            checks=checks,
+            notes=notes,
+        )
+    return Solution(asked, "integers", spans=spans, ranges=ranges, checks=checks, notes=notes)
+
+
+def _around(asked: Asked, gap: Expr) -> tuple[Span, ...]:
+    """Return the real numbers around the integers, where the condition is algebraic."""
+    if gap.has(ceiling, floor):
+        return ()
+    try:
+        return tuple(real_set(gap, asked.relation, asked.name))
+    except RuleError:
+        return ()
+
+
+def _small(asked: Asked, ranges: Ranges, least: int) -> tuple[Ranges, tuple[str, ...]]:
+    """Add the integers below the least value of the formulas, each from its own derivation."""
+    if least == 1 or asked.again is None:
+        return ranges, ()
+    if least > MOST_SMALL:
+        return ranges, (f"{asked.name} below {least} is not looked at",)
+    sides = ((size, derived_at(asked, size)) for size in range(1, least))
+    small = [
+        (size, size)
+        for size, pair in sides
+        if pair is not None and HOLDS[asked.relation](sign(normal(pair[0] - pair[1])))
+    ]
+    note = f"the formulas hold from {asked.name} = {least} on; below it each size is derived by itself"
+    return joined([*ranges, *small]), (note,)
+
+
+def _allowed(asked: Asked, ranges: Ranges) -> Iterator[tuple[int, int | None]]:
+    """Yield ranges whose ends satisfy the conditions of the formulas: multiples of the heads, say."""
+    for first, last in ranges:
+        low = step(asked, first, 1)
+        high = None if last is None else step(asked, last, -1)
+        if low is not None and (last is None or (high is not None and low <= high)):
+            yield low, high

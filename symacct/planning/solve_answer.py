@@ -1,0 +1,86 @@
+"""Answers to inverse questions, as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from sympy import Expr
+
+    from symacct.planning.solve_formula import Case
+    from symacct.planning.solve_reading import Asked
+    from symacct.planning.solve_roots import Root
+    from symacct.planning.solve_sets import Span
+
+Kind = Literal["formula", "numbers", "integers", "every", "none", "best"]
+EQUAL = "both sides are equal"
+NEARLY = "both sides are equal to 40 digits"
+TURNS = "left - right changes its sign within the interval"
+TOUCHES = "left - right is 0 within the interval, without a change of sign"
+POLE = "there is no value: a divisor is 0"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """An answer put into the condition again, exactly.
+
+    Attributes:
+        at: the value of the unknown.
+        left: the left side there; None where a formula was put in, and at a pole.
+        right: the right side there; None for a formula that is to be smallest or largest too.
+        holds: whether the condition holds there.
+        said: what the check shows.
+    """
+
+    at: Expr
+    left: Expr | None
+    right: Expr | None
+    holds: bool
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """The answer to a question.
+
+    Attributes:
+        asked: the question, read.
+        kind: a formula, real numbers, integers, every value, none, or the best value.
+        reason: why there is none, why all satisfy it, or why it is the best.
+        cases: for a formula, what is true where; the second one otherwise.
+        spans: for numbers, the intervals; for integers, those of the real numbers around them.
+        ranges: for integers, first and last of each run; None where it has no end.
+        checks: what was put in again.
+        notes: what a reader should know.
+    """
+
+    asked: Asked
+    kind: Kind
+    reason: str = ""
+    cases: tuple[Case, ...] = ()
+    spans: tuple[Span, ...] = ()
+    ranges: tuple[tuple[int, int | None], ...] = ()
+    checks: tuple[Check, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def largest(self) -> int | None:
+        """The largest integer of the answer; None where there is none, or no end."""
+        return self.ranges[-1][1] if self.ranges else None
+
+    @property
+    def smallest(self) -> int | None:
+        """The smallest integer of the answer."""
+        return self.ranges[0][0] if self.ranges else None
+
+    @property
+    def values(self) -> tuple[Expr | Root, ...]:
+        """The single real numbers of the answer; exact where they are rational or square roots."""
+        found = (span.low for span in self.spans if span.point)
+        return tuple(root if root.exact is None else root.exact for root in found if root is not None)
+
+    @property
+    def formula(self) -> Expr | None:
+        """The formula of the answer, where there is one."""
+        return self.cases[0].value if self.cases else None

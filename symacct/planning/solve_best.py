@@ -1,0 +1,243 @@
+"""Where a formula is smallest or largest: as a formula where it is convex, and the exact integer."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sympy import Integer, Max, Min, ceiling, floor
+
+from symacct.algebra.budget import check_time
+from symacct.algebra.evaluate import names_of, substitute
+from symacct.algebra.normal import normal
+from symacct.algebra.symbols import symbol
+from symacct.algebra.value import value_of
+from symacct.errors import FormulaError, LimitError, RuleError, SizeError
+from symacct.planning.solve_answer import Check, Solution
+from symacct.planning.solve_checks import allowed, among, derived_at, sides_at
+from symacct.planning.solve_formula import BIND, Case
+from symacct.planning.solve_integers import MOST_TRIED, bounds, integer_set, joined
+from symacct.proof.extremum import is_convex, stationary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sympy import Expr
+
+    from symacct.planning.solve_integers import Ranges
+    from symacct.planning.solve_reading import Asked
+
+HEAD = re.compile(r"\s*\\?(arg)?(min|max)_\{?(\w+)\}?\s*\(")
+DOUBLINGS, ROUNDS, MOST_MOVES, MOST_SMALL = 40, 60, 1000, 64
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """A formula that is to be smallest, or largest.
+
+    Attributes:
+        name: the size that varies.
+        inner: the text of the formula.
+        rest: what follows it: ``where ...``.
+        largest: whether the largest value is wanted.
+    """
+
+    name: str
+    inner: str
+    rest: str
+    largest: bool
+
+    @property
+    def equation(self) -> str:
+        """The text of an equation that reads the formula."""
+        return f"({self.inner}) = ({self.inner}) {self.rest}"
+
+
+def read_best(text: str, name: str | None) -> Objective | None:
+    """Return what is to be smallest or largest, or None where a text is no such question.
+
+    Raises:
+        FormulaError: a bracket is open, or two names vary.
+
+    >>> read_best("argmin_k(L/k + k)", None).inner
+    'L/k + k'
+    """
+    head = HEAD.match(text)
+    if head is None:
+        return None
+    depth, end = 1, head.end()
+    while end < len(text) and depth:
+        depth += {"(": 1, ")": -1}.get(text[end], 0)
+        end += 1
+    rest = text[end:].strip()
+    word = head.group(2)
+    if depth or (rest and not rest.startswith("where")):
+        expected = f"{word}_{head.group(3)}(FORMULA) [where NAME = FORMULA]"
+        raise FormulaError(
+            f"what is to be a {word}imum stands in brackets",
+            where=text[:72],
+            expected=expected,
+            got=rest[:40],
+        )
+    if name is not None and name != head.group(3):
+        what = f"{head.group(3)} varies, and {name} is asked for"
+        raise FormulaError(what, where=text[:72], expected=f"--for {head.group(3)}", got=f"--for {name}")
+    return Objective(head.group(3), text[head.end() : end - 1], rest, word == "max")
+
+
+def best(asked: Asked, objective: Objective) -> Solution:
+    """Return where a formula is best: as a formula over real values, or the exact integers.
+
+    Raises:
+        RuleError: it is not seen to be convex while other sizes are open, or it has no best value.
+    """
+    inner = normal(-asked.left if objective.largest else asked.left)
+    name = asked.name
+    if not inner.has(symbol(name)):
+        raise RuleError(
+            f"{name} is not in the formula: every {name} is as good",
+            expected=f"a formula in {name}",
+            got=str(inner)[:64],
+        )
+    if names_of(inner) != [name]:
+        return _as_formula(asked, inner)
+    least = max(1, asked.box.least(name))
+    ranges = _with_small(asked, _search(asked, inner, least), least, largest=objective.largest)
+    checks = tuple(_checks(asked, ranges))
+    notes = (*among(asked), *_real(asked, inner))
+    word = "larger" if objective.largest else "smaller"
+    reason = f"every {name} that could give a {word} value was tried"
+    return Solution(asked, "best", reason, ranges=tuple(ranges), checks=checks, notes=notes)
+
+
+def _as_formula(asked: Asked, inner: Expr) -> Solution:
+    at = None if inner.has(Max, Min, ceiling, floor) else stationary(inner, asked.name, asked.box)
+    if at is None or not is_convex(inner, asked.name, asked.box):
+        what = f"no formula is known for the best {asked.name}"
+        raise RuleError(what, expected="a convex formula whose derivative is 0 at a root", fix=BIND)
+    value = substitute(asked.left, {asked.name: at})
+    reason = f"convex for all real {asked.name} > 0, and the derivative is 0 there"
+    note = f"an integer {asked.name} that is best lies next to it"
+    check = Check(at, value, None, holds=True, said="the derivative is 0")
+    return Solution(asked, "best", reason, cases=(Case((), "=", at),), checks=(check,), notes=(note,))
+
+
+def _real(asked: Asked, inner: Expr) -> tuple[str, ...]:
+    """Return where the formula is best over real values, where that is known."""
+    if inner.has(Max, Min, ceiling, floor):
+        return ()
+    at = stationary(inner, asked.name, asked.box)
+    return () if at is None or not is_convex(inner, asked.name, asked.box) else (f"over real values: {at}",)
+
+
+def _with_small(asked: Asked, ranges: Ranges, least: int, *, largest: bool) -> Ranges:
+    """Return the best integers once those below where the formulas begin are derived by themselves.
+
+    Raises:
+        LimitError: there are too many of those.
+    """
+    if least > MOST_SMALL:
+        what = f"{least - 1} sizes below those of the formulas would have to be derived"
+        raise LimitError(what, expected=f"at most {MOST_SMALL}", got=str(least - 1))
+    sign = -1 if largest else 1
+    derived = {size: derived_at(asked, size) for size in range(1, least)}
+    values = {size: sign * pair[0] for size, pair in derived.items() if pair is not None}
+    found = sign * sides_at(asked, ranges[0][0])[0]
+    smallest = min([found, *values.values()])
+    kept = [(size, size) for size, value in values.items() if value == smallest]
+    return joined([*kept, *(ranges if found == smallest else [])])
+
+
+def _value(inner: Expr, name: str, size: int) -> Expr | None:
+    try:
+        return normal(value_of(inner, {name: size}))
+    except SizeError:
+        return None
+
+
+def _search(asked: Asked, inner: Expr, least: int) -> Ranges:
+    """Return the integers at which a formula is smallest.
+
+    A good value bounds where a better one may be: there a formula from below is not above it.
+
+    Raises:
+        RuleError: it falls without end, or too many integers would have to be tried.
+    """
+    between = bounds(inner, asked.name, least)
+    if between is None:
+        raise RuleError(
+            "no bound of the formula is known",
+            expected="sums and products without signs that change",
+            got=str(inner)[:64],
+        )
+    start = _descend(asked, inner, least)
+    found = _value(inner, asked.name, start)
+    assert found is not None
+    where = integer_set(normal(between[0] - found), "<=", asked.name, least)
+    if any(last is None for _, last in where):
+        what = f"the formula has no best {asked.name}: it goes on as {asked.name} grows"
+        raise RuleError(what, expected="a formula that turns", got=str(asked.left)[:64])
+    count = sum((last or 0) - first + 1 for first, last in where)
+    if count > MOST_TRIED:
+        raise LimitError(
+            f"{count} integers would have to be tried", expected=f"at most {MOST_TRIED}", got=str(count)
+        )
+    chosen: list[int] = [start]
+    for size in _each(where):
+        check_time()
+        value = _value(inner, asked.name, size) if allowed(asked, size) else None
+        if value is not None and value <= found and size != start:
+            chosen = [size] if value < found else [*chosen, size]
+            found = value
+    return joined([(size, size) for size in sorted(chosen)])
+
+
+def _each(ranges: Ranges) -> Iterator[int]:
+    for first, last in ranges:
+        yield from range(first, (last or first) + 1)
+
+
+def _descend(asked: Asked, inner: Expr, least: int) -> int:
+    """Return an integer with a small value: the best power of two, then smaller steps downhill."""
+    tried: dict[int, Expr] = {}
+
+    def value(size: int) -> Expr | None:
+        if size not in tried and size >= least and allowed(asked, size):
+            found = _value(inner, asked.name, size)
+            if found is not None:
+                tried[size] = found
+        return tried.get(size)
+
+    for power in range(DOUBLINGS):
+        value(least - 1 + 2**power)
+    for size in range(least, least + ROUNDS):
+        value(size)
+    if not tried:
+        raise RuleError(f"no {asked.name} satisfies the conditions of the formulas", got=str(inner)[:64])
+    here = min(tried, key=lambda size: (tried[size], size))
+    pace = max(1, here // 2)
+    for _ in range(MOST_MOVES):
+        check_time()
+        near = [
+            size
+            for size in (here - pace, here + pace)
+            if value(size) is not None and tried[size] < tried[here]
+        ]
+        if near:
+            here = min(near, key=lambda size: tried[size])
+        elif pace == 1:
+            break
+        else:
+            pace //= 2
+    return here
+
+
+def _checks(asked: Asked, ranges: Ranges) -> Iterator[Check]:
+    """Yield the values at the best integers and at their neighbours."""
+    ours = {size for first, last in ranges for size in (first, last or first)}
+    for size in sorted({near for one in ours for near in (one - 1, one, one + 1) if near >= 1}):
+        if allowed(asked, size) and derived_at(asked, size) is not None:
+            inside = any(first <= size <= (last or first) for first, last in ranges)
+            said = "the best" if inside else "no better"
+            yield Check(Integer(size), sides_at(asked, size)[0], None, inside, said)

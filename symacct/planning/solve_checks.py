@@ -1,0 +1,168 @@
+"""Checks of answers: each put into the condition again, by exact evaluation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sympy import Integer, Max, Min, Poly, fraction, together
+
+from symacct.algebra.evaluate import evaluate, names_of
+from symacct.algebra.normal import is_zero, normal, total
+from symacct.algebra.symbols import symbol
+from symacct.algebra.tables import as_number
+from symacct.algebra.value import value_of
+from symacct.errors import RuleError, SymacctError
+from symacct.planning.solve_answer import EQUAL, NEARLY, POLE, TOUCHES, TURNS, Check
+from symacct.planning.solve_integers import holds_at
+from symacct.planning.solve_roots import as_rational
+from symacct.planning.solve_sets import HOLDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from sympy import Expr
+
+    from symacct.planning.solve_formula import Case
+    from symacct.planning.solve_reading import Asked
+    from symacct.planning.solve_roots import Root
+
+MOST_STEPS = 20_000
+DIGITS, TINY = 60, Integer(10) ** -40
+WITH_EQUAL = ("=", "<=", ">=")
+
+
+def equal(gap: Expr, name: str, value: Expr) -> str | None:
+    """Return how a polynomial over another is seen to be 0 with the unknown put in; None where it is not.
+
+    The value goes into the numerator, a power at a time, so that nothing is divided.
+
+    >>> from sympy import sqrt
+    >>> from symacct.algebra.symbols import symbol
+    >>> equal(symbol("n") ** 2 - symbol("a"), "n", sqrt(symbol("a")))
+    'both sides are equal'
+    """
+    top, below = fraction(normal(value))
+    powers = Poly(fraction(together(gap))[0], symbol(name)).all_coeffs()
+    most = len(powers) - 1
+    put = total(c * top ** (most - n) * below**n for n, c in enumerate(powers))
+    if is_zero(put):
+        return EQUAL
+    if names_of(put) or not put.is_finite:
+        return None
+    scale = 1 + sum(abs(term.evalf(DIGITS)) for term in put.as_ordered_terms())
+    return NEARLY if abs(put.evalf(DIGITS)) < TINY * scale else None
+
+
+def check_formula(asked: Asked, case: Case) -> Check | None:
+    """Return the check of a formula: with it put in, both sides are equal. None where it is a maximum.
+
+    Raises:
+        RuleError: they are not.
+    """
+    if case.value is None or case.value.has(Max, Min):
+        return None
+    said = equal(asked.gap, asked.name, case.value)
+    if said is None:
+        raise RuleError("an answer does not satisfy its equation", expected="0", got=str(case.value)[:72])
+    return Check(case.value, None, None, holds=asked.relation in WITH_EQUAL, said=said)
+
+
+def check_root(asked: Asked, root: Root) -> Check:
+    """Return the check of an end of an interval: both sides are equal there, or cross within its bounds."""
+    exact = root.exact
+    if exact is None:
+        return _check_interval(asked, root.close())
+    try:
+        left, right = (_at(side, asked.name, exact) for side in (asked.left, asked.right))
+    except SymacctError:
+        return Check(exact, None, None, holds=False, said=POLE)
+    gap = normal(left - right)
+    if gap != 0 and abs(gap.evalf(DIGITS)) > TINY * (1 + abs(left.evalf(DIGITS))):
+        raise RuleError(
+            "an answer does not satisfy its equation", expected=str(right)[:72], got=str(left)[:72]
+        )
+    return Check(exact, left, right, holds=asked.relation in WITH_EQUAL, said=EQUAL if gap == 0 else NEARLY)
+
+
+def _at(side: Expr, name: str, value: Expr) -> Expr:
+    """Return the exact value of a side in one name."""
+    return normal(value_of(side, {name: as_number(value) if value.is_Rational else value}))
+
+
+def _check_interval(asked: Asked, near: Root) -> Check:
+    signs = [sign(_at(asked.gap, asked.name, as_rational(end))) for end in (near.low, near.high)]
+    left, right = (_at(side, asked.name, as_rational(near.low)) for side in (asked.left, asked.right))
+    said = TURNS if signs[0] != signs[1] else TOUCHES
+    return Check(as_rational(near.low), left, right, holds=asked.relation in WITH_EQUAL, said=said)
+
+
+def sign(value: Expr) -> int:
+    """Return the sign of a number.
+
+    >>> sign(Integer(-3))
+    -1
+    """
+    return 0 if value == 0 else 1 if value > 0 else -1
+
+
+def sides_at(asked: Asked, size: int) -> tuple[Expr, Expr]:
+    """Return both sides at a size: by a derivation with it bound where there is one, else by the formulas."""
+    if asked.again is not None:
+        left, right = asked.again(size)
+        return evaluate(left, {}), evaluate(right, {})
+    return evaluate(asked.left, {asked.name: size}), evaluate(asked.right, {asked.name: size})
+
+
+def derived_at(asked: Asked, size: int) -> tuple[Expr, Expr] | None:
+    """Return both sides at a size by its own derivation; None where nothing can be derived there."""
+    try:
+        return sides_at(asked, size)
+    except SymacctError:
+        return None
+
+
+def among(asked: Asked) -> tuple[str, ...]:
+    """Return which sizes are looked at, where the formulas do not hold for all."""
+    ours = [one for one in asked.box.conditions if one.names == [asked.name]]
+    return (f"of the {asked.name} with {', '.join(map(str, ours))}",) if ours else ()
+
+
+def allowed(asked: Asked, size: int) -> bool:
+    """Say whether a size satisfies the conditions of the formulas, or lies below where they begin."""
+    if size < asked.box.least(asked.name):
+        return True
+    ours = (one for one in asked.box.conditions if one.names == [asked.name])
+    return all(one.holds({asked.name: size}) for one in ours)
+
+
+def step(asked: Asked, size: int, by: int) -> int | None:
+    """Return the first size from one on, upwards or downwards, that the conditions allow."""
+    for _ in range(MOST_STEPS):
+        if size < 1:
+            return None
+        if allowed(asked, size):
+            return size
+        size += by
+    what = f"no {asked.name} that satisfies the conditions of the formulas was found near {size}"
+    raise RuleError(what, expected=", ".join(map(str, asked.box.conditions)), got=str(size))
+
+
+def check_integers(asked: Asked, ranges: Iterable[tuple[int, int | None]]) -> Iterator[Check]:
+    """Yield the exact sides at the first and last integers of each range, and at the next ones outside.
+
+    Raises:
+        RuleError: the formulas and a derivation with the size bound disagree.
+    """
+    found: dict[int, None] = {}
+    for first, last in ranges:
+        ends = [step(asked, first - 1, -1), first]
+        ends += [] if last is None else [last, step(asked, last + 1, 1)]
+        found |= dict.fromkeys(end for end in ends if end is not None)
+    for size in sorted(found):
+        left, right = sides_at(asked, size)
+        holds = HOLDS[asked.relation](sign(normal(left - right)))
+        known = size < asked.box.least(asked.name)
+        if not known and holds != holds_at(normal(asked.gap), asked.relation, asked.name, size):
+            what = f"the formulas and the derivation at {asked.name} = {size} disagree"
+            raise RuleError(what, expected="one value", got=f"{left} against {right}")
+        yield Check(Integer(size), left, right, holds, "holds" if holds else "does not hold")

@@ -1,0 +1,79 @@
+"""Why no value satisfies a condition, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sympy import ceiling, floor
+
+from symacct.algebra.evaluate import names_of
+from symacct.algebra.leading import degree_in, leading_term
+from symacct.algebra.normal import normal
+from symacct.algebra.value import value_of
+from symacct.errors import RuleError, SizeError
+from symacct.planning.solve_sets import HOLDS, real_set
+
+if TYPE_CHECKING:
+    from sympy import Expr
+
+    from symacct.planning.solve_reading import Asked
+
+
+def reason_of(asked: Asked, least: int | None) -> str:
+    """Return why nothing satisfies a condition in one unknown.
+
+    Args:
+        asked: the question.
+        least: the smallest integer that is looked at; None for real numbers.
+    """
+    gap = normal(asked.gap)
+    if asked.relation == "=":
+        return _never_equal(asked, gap, least)
+    over = asked.relation in ("<=", "<")
+    words = "above" if over else "below"
+    if least is not None:
+        try:
+            value = normal(value_of(gap, {asked.name: least}))
+        except SizeError:
+            value = None
+        if value is not None and not HOLDS[asked.relation](_sign(value)):
+            already = f"at {asked.name} = {least} the left side is already {words} the right one"
+            return already + _as_it_grows(asked)
+    return f"the left side is {words} the right one for every {asked.name}" + _as_it_grows(asked)
+
+
+def _sign(value: Expr) -> int:
+    return 0 if value == 0 else 1 if value > 0 else -1
+
+
+def _never_equal(asked: Asked, gap: Expr, least: int | None) -> str:
+    if least is not None and not gap.has(ceiling, floor):
+        try:
+            points = [span for span in real_set(gap, "=", asked.name) if span.low is not None]
+        except RuleError:
+            points = []
+        near = [span.low.below() for span in points if span.low is not None and span.low.below() >= least - 1]
+        if near:
+            between = ", ".join(f"{n} and {n + 1}" for n in near)
+            return f"the two sides are equal between {between}, at no integer"
+    return f"the two sides are equal for no {asked.name}" + _as_it_grows(asked)
+
+
+def _as_it_grows(asked: Asked) -> str:
+    """Return what the left side tends to, where that says more."""
+    for side, other in ((asked.left, asked.right), (asked.right, asked.left)):
+        if names_of(normal(other)):
+            continue
+        try:
+            if degree_in(side, [asked.name]) == 0:
+                limit = leading_term(side, [asked.name])[0]
+                if not names_of(limit) and names_of(normal(side)):
+                    against = _short(normal(other))
+                    return f"; as {asked.name} grows it tends to {_short(limit)}, against {against}"
+        except RuleError:
+            continue
+    return ""
+
+
+def _short(value: Expr) -> str:
+    return f"{float(value):.6g}"

@@ -1,0 +1,337 @@
+"""A condition to be solved, read: two sides in one unit, the unknown with its unit, and where it lies."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+from symacct.algebra.evaluate import check_sizes, names_of
+from symacct.claims import Claim, Dims, Sides, read_claim, resolve
+from symacct.claims.check import UnlikeError, walk
+from symacct.claims.sides import Scope
+from symacct.errors import FormulaError, SizeError, SymacctError, UnitError, unknown
+from symacct.proof.assume import bind, read_assumptions
+from symacct.proof.lookup import ELSEWHERE, lookup
+from symacct.proof.prove import placed
+from symacct.quantity import Quantity, add_up
+from symacct.terms import QUANTITIES
+from symacct.units import ONE, Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from sympy import Expr
+
+    from symacct.account import Account
+    from symacct.proof.decide import Box
+
+RELATIONS = ("=", "<=", ">=", "<", ">")
+POWERS = (Fraction(1), Fraction(-1), Fraction(1, 2), Fraction(-1, 2), Fraction(1, 3), Fraction(-1, 3))
+SUFFIX = re.compile(r"(?<![\w.])([0-9][0-9_.]*)(?:[kMBT]|[KMGT]i)(?=\s+[^\W\d])")
+"""A number with a suffix before a unit: ``70B parameter``."""
+
+MOST_BELOW = 2
+OWN = re.compile(r"is what \S+ = \.\.\. binds")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question: for which values of a name does a condition hold?
+
+    Attributes:
+        text: the condition as it was written.
+        name: the unknown.
+        unit: the unit of the unknown; a size has none.
+        relation: how the two sides are to compare.
+        left: the left side in base units, sizes that are known put in.
+        right: the right side.
+        sides: both sides as they were read.
+        size: whether the unknown is a size of the graph, an integer.
+        box: where sizes lie, and conditions that they satisfy.
+        account: what quantities were looked up in.
+        notes: how the text was read.
+        again: gives both sides again with the unknown bound from the start, so that small counts are exact.
+    """
+
+    text: str
+    name: str
+    unit: Unit
+    relation: str
+    left: Expr
+    right: Expr
+    sides: Sides
+    size: bool
+    box: Box
+    account: Account | None
+    notes: tuple[str, ...]
+    again: Callable[[int], tuple[Expr, Expr]] | None = field(repr=False, compare=False, default=None)
+
+    @property
+    def gap(self) -> Expr:
+        """Left minus right."""
+        return self.left - self.right
+
+    @property
+    def others(self) -> list[str]:
+        """The names that stay symbols beside the unknown."""
+        return [name for name in names_of(self.gap) if name != self.name]
+
+
+class _Typed(NamedTuple):
+    claim: Claim
+    sides: Sides
+    unit: Dims
+    cost: tuple[int, int]
+
+
+def read_asked(
+    account: Account | None,
+    text: str,
+    name: str,
+    *,
+    sizes: Mapping[str, int] | None = None,
+    lets: Sequence[str] = (),
+    assume: Iterable[str] = (),
+) -> Asked:
+    """Return a question, read.
+
+    Raises:
+        SymacctError: the condition cannot be read, units disagree, or the unknown is none.
+
+    >>> asked = read_asked(None, "12 byte/parameter * N = 640 GB", "N")
+    >>> str(asked.unit), asked.gap
+    ('parameter', 12*N - 640000000000)
+    """
+    given = dict(sizes or {})
+    size = account is not None and _check_size(account, name, given)
+    rest: Mapping[str, int] = given
+    placed_account = account
+    if account is not None:
+        placed_account, rest = placed(account, given)
+    names = None if account is None else {*account.source.sizes, *account.policy.names, name}
+    typed = _typed(text, name, names, lets, finder(placed_account))
+    claim = typed.claim
+    if claim.relation not in RELATIONS:
+        raise FormulaError(
+            "a condition compares", where=claim.text[:72], expected=" ".join(RELATIONS), got=claim.relation
+        )
+    if not _occurs(name, claim, typed.sides, placed_account, size=size):
+        near = sorted({*claim.names, *names_of(typed.sides.left.expr - typed.sides.right.expr)} - {name})
+        raise unknown("name", name, near, where=f"--for {name}: it is not in {text.strip()[:60]}")
+    assumptions = read_assumptions(assume, claim.names)
+    bind(assumptions, _rest(claim, placed_account, rest, name))
+    left, right = (assumptions.apply(side.expr) for side in (typed.sides.left, typed.sides.right))
+    box = assumptions.box((*typed.sides.left.when, *typed.sides.right.when))
+    if name in assumptions.replaced:
+        raise FormulaError(
+            f"{name} is the unknown, and an assumption says what it is",
+            got=f"{name} = {assumptions.replaced[name]}",
+        )
+    kept = (note for note in (*claim.notes, *typed.sides.notes) if not OWN.search(note))
+    known = [f"{one} = {value}" for one, value in given.items()] if account is None else []
+    notes = [*kept, *known, *assumptions.texts]
+    again = None
+    if size and account is not None:
+        again = _again(account, text, name, given, lets, assume)
+    notes = list(dict.fromkeys(notes))
+    unit = typed.unit.unit or ONE
+    return Asked(text.strip(), name, unit, claim.relation, left, right, typed.sides, size, box,
+                 placed_account, tuple(notes), again)  # fmt: skip
+
+
+def _rest(
+    claim: Claim, account: Account | None, sizes: Mapping[str, int], name: str
+) -> dict[str, Expr | int]:
+    """Return the sizes that are known and are still to be put in.
+
+    Raises:
+        SizeError: the unknown is one of them.
+    """
+    if name in sizes:
+        what = f"{name} is the unknown, and is given"
+        raise SizeError(what, where="--at", expected="values for other names", got=f"{name}={sizes[name]}")
+    if account is None:
+        return dict(check_sizes(sizes, claim.names))
+    return {**account.graph.bound, **sizes}
+
+
+def _check_size(account: Account, name: str, given: Mapping[str, int]) -> bool:
+    """Say whether the unknown is a size of the graph; check that it can be solved for.
+
+    Raises:
+        SizeError: it is bound, or stands for other sizes.
+    """
+    source = account.source
+    if name in source.aliases:
+        formula = source.aliases[name]
+        names = names_of(formula)
+        raise SizeError(
+            f"{name} stands for {formula}", where=f"--for {name}, graph {source.name}",
+            expected=f"one of: {', '.join(sorted(account.graph.order))}", got=name,
+            fix=f"write --for {names[-1]}, and bind {', '.join(names[:-1])} with --at",
+        )  # fmt: skip
+    bound = {**account.graph.bound, **given}
+    if name in bound:
+        free = [one for one in account.graph.order if one not in bound]
+        raise SizeError(
+            f"{name} is the unknown, and is {bound[name]}", where=f"--for {name}, graph {source.name}",
+            expected=f"one of: {', '.join(free) or 'none is free'}", got=name,
+            fix="leave it out of --at" if name in given else "write --symbolic for a model",
+        )  # fmt: skip
+    return name in source.sizes or name in account.policy.names
+
+
+def _occurs(name: str, claim: Claim, sides: Sides, account: Account | None, *, size: bool) -> bool:
+    """Say whether the unknown is in the text, or is a size of the graph."""
+    trees = (claim.left, claim.right, *(one.tree for one in claim.where if one.name != name))
+    written = any(part.form == "name" and part.name == name for tree in trees for part in walk(tree))
+    return written or size or (account is not None and name in names_of(sides.left.expr - sides.right.expr))
+
+
+def _again(
+    account: Account,
+    text: str,
+    name: str,
+    given: Mapping[str, int],
+    lets: Sequence[str],
+    assume: Iterable[str],
+) -> Callable[[int], tuple[Expr, Expr]]:
+    """Return what derives the account anew with the unknown bound, and gives both sides."""
+
+    def sides(size: int) -> tuple[Expr, Expr]:
+        bound, rest = placed(account, {**given, name: size})
+        claim = read_claim(text, {*account.source.sizes, *account.policy.names, name}, QUANTITIES, lets)
+        found = resolve(claim, finder(bound))
+        assumptions = read_assumptions(assume, claim.names)
+        bind(assumptions, {**bound.graph.bound, **rest})
+        return assumptions.apply(found.left.expr), assumptions.apply(found.right.expr)
+
+    return sides
+
+
+def finder(account: Account | None) -> Callable[[str], Quantity] | None:
+    """Return what finds quantities by name; ``flops.forward(core)`` is that of a region of the graph.
+
+    >>> from symacct.account import derive
+    >>> from symacct.readers.files import load
+    >>> print(finder(derive(load("gpt")))("flops.forward(core)"))
+    4*L*b*h*s^2 FLOP when a divides h
+    """
+    find = lookup(account)
+    if account is None or find is None:
+        return None
+
+    def found(name: str) -> Quantity:
+        inside = ELSEWHERE.fullmatch(name)
+        part = None if inside is None else region(account, inside.group(1), inside.group(2))
+        return find(name) if part is None else part
+
+    return found
+
+
+def region(account: Account, name: str, label: str) -> Quantity | None:
+    """Return what the ops under a label have of a quantity; None where no op stands under it."""
+    if name not in QUANTITIES or name == "tokens" or name.startswith("intensity"):
+        return None
+    whole = account[name]
+    terms = [term for term in account.terms(name) if f"/{label.strip()}/" in f"/{term.label}/"]
+    if not terms:
+        return None
+    total = add_up((Quantity(term.expr, term.unit) for term in terms), whole.unit)
+    return Quantity(total.expr, total.unit, whole.when)
+
+
+# ---- the unit of the unknown ----
+
+
+def _typed(
+    text: str,
+    name: str,
+    names: set[str] | None,
+    lets: Sequence[str],
+    find: Callable[[str], Quantity] | None,
+) -> _Typed:
+    """Return the condition with the unit that the unknown must have; a size has none.
+
+    Raises:
+        SymacctError: it cannot be read, or has no unit that fits.
+    """
+    quantities = QUANTITIES if find is not None else ()
+    if names is None:
+        bare, *others = (SUFFIX.sub(r"\1 ", one) for one in (text, *lets))
+        names = {*read_claim(bare, None, quantities, others).names, name}
+    plain = read_claim(text, names, quantities, lets)
+    if any(one.name == name for one in plain.where):
+        what = f"{name} is the unknown, and is bound"
+        raise FormulaError(
+            what, where=text.strip()[:72], expected="another name, or no binding", got=f"{name} = ..."
+        )
+    first: SymacctError | None = None
+    ways: list[_Typed] = []
+    tried = [Dims()]
+    for dims in tried:
+        try:
+            ways.append(_read(text, name, names, quantities, lets, find, dims))
+        except SymacctError as error:
+            if dims.pure:
+                if not isinstance(error, UnitError):
+                    raise
+                first = error
+                tried += list(_candidates(error))
+        if dims.pure and (not ways or ways[0].cost[0]):
+            tried += [one for one in _counting(plain) if one not in tried]
+    if not ways:
+        assert first is not None
+        raise first
+    return min(ways, key=lambda one: one.cost)
+
+
+def _candidates(error: SymacctError) -> Iterator[Dims]:
+    if isinstance(error, UnlikeError):
+        ratio = error.wanted.over(error.found)
+        for power in POWERS:
+            dims = ratio.power(power)
+            if dims.unit is not None and not dims.pure and _sensible(dims):
+                yield dims
+
+
+def _sensible(dims: Dims) -> bool:
+    """Say whether a unit is one that an unknown may have: one thing, or one per one or two others."""
+    above = [power for _, power in dims.powers if power > 0]
+    below = [power for _, power in dims.powers if power < 0]
+    return sum(above) <= 1 and sum(below) >= -MOST_BELOW
+
+
+def _counting(claim: Claim) -> list[Dims]:
+    """Return the counting units that are written in a claim, each alone."""
+    trees = (claim.left, claim.right, *(one.tree for one in claim.where))
+    units = [Dims.read(part.name) for tree in trees for part in walk(tree) if part.form == "unit"]
+    names = {base for unit in units for base, _ in unit.powers if not Dims(((base, Fraction(1)),)).physical}
+    return [Dims(((base, Fraction(1)),)) for base in sorted(names)]
+
+
+def _read(
+    text: str,
+    name: str,
+    names: set[str],
+    quantities: Sequence[str],
+    lets: Sequence[str],
+    find: Callable[[str], Quantity] | None,
+    dims: Dims,
+) -> _Typed:
+    own = [] if dims.pure else [f"{name} = {name}{_factor(dims)}"]
+    claim = read_claim(text, names, quantities, [*own, *lets])
+    sides = resolve(claim, find)
+    scope = Scope(find)
+    bound = [scope.bind(one).dims for one in claim.where]
+    absorbed = sum(" read as " in note for note in sides.notes)
+    powers = [power for one in bound for _, power in one.powers]
+    return _Typed(claim, sides, dims, (absorbed, sum(int(abs(p)) + (p < 0) for p in powers)))
+
+
+def _factor(dims: Dims) -> str:
+    """Return ``* (1 token)^2 / (1 device)``."""
+    parts = [f" {'*' if power > 0 else '/'} (1 {base})^{abs(power)}" for base, power in dims.powers]
+    return "".join(parts)
