@@ -17,11 +17,12 @@ from symacct.algebra.symbols import symbol
 from symacct.convention import convention
 from symacct.errors import RuleError, SymacctError, UnknownNameError
 from symacct.evaluation.operations import TENSOR, operations
+from symacct.evaluation.rates import Rates, ridge
 from symacct.evaluation.regions import region
 from symacct.evaluation.roofline import VERDICTS, Roofline, verdict
-from symacct.evaluation.timing import QUANTITIES, Rates, quantity, ridge
+from symacct.evaluation.timing import QUANTITIES, quantity
 from symacct.machines import load as machine
-from symacct.report.roofline import condition
+from symacct.report.roofline_words import condition
 from symacct.syntax import read_formula
 
 LECTURE = machine("lecture:h100")

@@ -46,6 +46,7 @@ class Operation:
         loads: its work.
         moved: its bytes.
         uneven: whether its sizes differ from one iteration to another.
+        chosen: whether the data chooses what it reads: its bytes are at most these.
     """
 
     label: str
@@ -55,6 +56,7 @@ class Operation:
     loads: tuple[Load, ...]
     moved: Expr
     uneven: bool = False
+    chosen: bool = False
 
     @property
     def flops(self) -> Expr:
@@ -70,6 +72,7 @@ class _Part:
     loads: dict[tuple[str, str], list[Expr]] = field(default_factory=lambda: defaultdict(list))
     moved: list[Expr] = field(default_factory=list)
     uneven: bool = False
+    chosen: bool = False
 
 
 def operations(account: Account, *, step: bool) -> tuple[Operation, ...]:
@@ -93,6 +96,10 @@ def operations(account: Account, *, step: bool) -> tuple[Operation, ...]:
             part.kinds[row.kind] = None
             part.loads[TENSOR if row.matmul else VECTOR, _format(account, row)].append(flops)
             part.uneven |= not row.count.free_symbols <= row.expr.free_symbols
+    for moving in account.traffic:
+        key = _key(moving.label, moving.phase, moving.path, runs, whole)
+        if moving.bound and key in parts:
+            parts[key].chosen = True
     for phase in ((whole, "optimizer") if whole else PHASES) if step else (whole or "forward",):
         for written in (False, True):
             for term in moved(account.traffic, account.policy, phase, written=written):
@@ -127,7 +134,7 @@ def _made(key: Key, part: _Part) -> Operation:
     phase, label, path = key
     loads = tuple(Load(unit, dtype, total(flops)) for (unit, dtype), flops in part.loads.items())
     kind = next(iter(part.kinds), "move") if len(part.kinds) < 2 else "several ops"
-    return Operation(label, phase, path, kind, loads, total(part.moved), part.uneven)
+    return Operation(label, phase, path, kind, loads, total(part.moved), part.uneven, part.chosen)
 
 
 def _format(account: Account, row: Row) -> str:

@@ -10,8 +10,9 @@ from symacct.algebra.evaluate import names_of
 from symacct.algebra.normal import normal, total
 from symacct.algebra.symbols import symbol
 from symacct.evaluation.operations import TENSOR, VECTOR, operations
+from symacct.evaluation.rates import Rates, bandwidths
 from symacct.evaluation.regions import regions
-from symacct.evaluation.timing import MEMORY, QUANTITIES, Rates, Timed, bandwidths, bound, intensity, quantity
+from symacct.evaluation.timing import MEMORY, QUANTITIES, Timed, bound, intensity, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

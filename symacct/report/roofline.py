@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from symacct.evaluation.operations import TENSOR
-from symacct.evaluation.regions import ALWAYS, NEVER, grouped
+from symacct.evaluation.rates import Rates, ridge
 from symacct.evaluation.roofline import VERDICTS, Roofline, verdict
-from symacct.evaluation.timing import MEMORY, Rates, ridge
-from symacct.machines.machine import in_words
+from symacct.evaluation.timing import MEMORY
 from symacct.printers import latex, text
 from symacct.report.amount import SECOND, as_fraction, digits, shown
 from symacct.report.factor import factored
 from symacct.report.figures import percent, shares
+from symacct.report.roofline_words import brief, condition, sourced
 from symacct.report.table import GAP, Column, Table, as_markdown, as_text, wrap
 
 if TYPE_CHECKING:
@@ -24,11 +23,11 @@ if TYPE_CHECKING:
     from symacct.evaluation.operations import Load
     from symacct.evaluation.regions import Region
     from symacct.evaluation.timing import Timed, Timing
-    from symacct.machines import Figure
 
 AT_LEAST, AT_MOST = "≥ ", "≤ "
-DIGITS, FEW = 4, 3
+FEW = 3
 SYMBOLS = "rates of contractions, of other work, and of bytes; I = P/W_mem, I_v = V/W_mem"
+CHOSEN = "the data chooses what some ops read: their bytes are at most these"
 LEFT_OUT = "communication, and launching ops"
 
 
@@ -239,63 +238,9 @@ class Page:
             point = digits(ridge(made.rates, load.dtype))
             lines.append(("ridge", f"{point} FLOP/byte for {load.dtype} ({made.ridge_symbol(load)})"))
         lines += [("warning", one) for one in made.machine.doubts()]
+        if any(one.operation.chosen for one in made.time.timings):
+            lines.append(("note", CHOSEN))
         return [*lines, *(("bound", one) for one in made.time.notes), ("left out", LEFT_OUT)]
-
-
-def sourced(figure: Figure) -> str:
-    """Return a figure with who says so, and when."""
-    said = f"{figure} ({figure.source}, {figure.date})"
-    note = figure.note
-    return f"{said}: {note}" if note else said
-
-
-def brief(value: Fraction, unit: str) -> str:
-    """Return a number with a prefix, to four digits.
-
-    >>> brief(Fraction(2147483648), "FLOP"), brief(Fraction(6291456), "byte"), brief(Fraction(0), "FLOP")
-    ('2.147 GFLOP', '6.291 MB', '0')
-    """
-    if value == 0:
-        return "0"
-    scale = Fraction(10) ** (len(str(value.numerator // value.denominator)) - DIGITS)
-    return in_words(round(value / scale) * scale if value >= 1 else value, unit)
-
-
-def condition(found: Region, ridge_symbol: Expr, order: Sequence[str]) -> str:
-    """Return where bytes bind: ``B < I*D*K/(D*K - I*(D + K))``, ``every B`` or ``no B``."""
-    if found.above is None or found.below is None or found.critical is None:
-        word = {ALWAYS: "every ", NEVER: "no "}.get(found.relation, "")
-        return f"{word}{found.name}" if word else f"not a matter of {found.name}"
-    said = f"{found.name} {found.relation} "
-    if found.critical.is_Rational:
-        return said + decimal(as_fraction(found.critical))
-    top, bottom = (_linear(one, ridge_symbol, order) for one in (found.above, found.below))
-    whole = top if found.below == 1 else f"{_bracketed(top, found.above)}/{_bracketed(bottom, found.below)}"
-    if found.otherwise is None:
-        return said + whole
-    rest = "every" if found.otherwise == ALWAYS else "no"
-    return f"{said}{whole} where {bottom} > 0, else {rest} {found.name}"
-
-
-def _bracketed(said: str, expr: Expr) -> str:
-    return said if expr.is_Symbol or expr.is_Integer or (expr.is_Mul and "/" not in said) else f"({said})"
-
-
-def _linear(expr: Expr, ridge_symbol: Expr, order: Sequence[str]) -> str:
-    """Return ``D*K - I*(D + K)``."""
-    rest, beside = grouped(expr, ridge_symbol)
-    if rest == 0 or not beside.is_Add or beside.has(ridge_symbol):
-        return text(expr, (ridge_symbol.name, *order))
-    return f"{text(rest, order)} - {ridge_symbol}*({text(beside, order)})"
-
-
-def decimal(value: Fraction) -> str:
-    """Return a number to two places.
-
-    >>> decimal(Fraction(34515, 100)), decimal(Fraction(886))
-    ('345.15', '886')
-    """
-    return f"{value.numerator:,}" if value.denominator == 1 else f"{float(round(value, 2)):,.2f}"
 
 
 def rendered(pages: Sequence[Page], width: int) -> str:
