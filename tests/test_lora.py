@@ -14,6 +14,7 @@ from symacct.adapters import Lora, parse_lora
 from symacct.algebra.evaluate import evaluate
 from symacct.algebra.normal import same
 from symacct.algebra.symbols import symbol
+from symacct.cli import main
 from symacct.derivation.lora import adapted, lora
 from symacct.errors import RuleError, SizeError, SymacctError, UnknownNameError, UsageError
 from symacct.readers.graph_check import check as well_formed
@@ -474,6 +475,33 @@ def test_the_flag_is_refused(text, what):
     """Each wrong flag says what is wrong with it."""
     with pytest.raises(SymacctError, match=what):
         parse_lora(text)
+
+
+def test_the_command_line(capsys):
+    """The flag of every verb: a claim, its sizes with the rank among them, an account, and refusals."""
+    rank, one = ["--lora", "r=r,on=q,v"], "h=12288,L=96,a=96,V=50257,s=2048,b=1"
+    assert main(["prove", "gpt", "params.trainable = 2*M*h*r where M = 2*L", *rank]) == 0
+    assert main(["prove", "gpt", "params.trainable = 37748736", *rank, "--at", f"{one},r=8"]) == 0
+    assert main(["prove", "gpt", "params.trainable = 4718592", "--lora", "r=1,on=q,v", "--at", one]) == 0
+    assert main(["prove", "gpt", "params.trainable = params", *rank]) == 1
+    capsys.readouterr()
+    assert main(["derive", "gpt", *rank, "--explain", "params.trainable"]) == 0
+    printed = capsys.readouterr().out
+    assert "lora r=r on q,v" in printed
+    assert "layers/attention/v/lora_b" in printed
+    for words in ("r=4,on=qq", "on=q", "r=h", "r=4,on=positions"):
+        assert main(["derive", "gpt", "--lora", words]) == 2, words
+
+
+def test_every_account_has_the_adapters():
+    """A policy with adapters means the same in derive, with sizes, and bound later."""
+    choices = {"lora": "r=r,on=q,v", "optimizer": "adamw"}
+    sizes = {"B": 1, "S": 4, "L": 2, "D": 8, "F": 8, "H": 2, "G": 1, "K": 4, "V": 5, "r": 2}
+    late = derive(load("llama"), **choices).bind(sizes)
+    early = derive(load("llama"), sizes=sizes, **choices)
+    for name in ("params", "params.trainable", "memory.static", "flops.model"):
+        assert same(late[name].expr, early[name].expr)
+    assert late.value("params.trainable") == 2 * 2 * (2 * 8 + 2 * 4 + 4)
 
 
 def test_sizes_bind_after_the_rewrite():
