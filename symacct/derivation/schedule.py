@@ -8,8 +8,10 @@ where a segment keeps its inputs alone. Sizes stay symbols; only the counts of r
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from sympy import Integer
@@ -21,6 +23,7 @@ from symacct.derivation.vjps import COTANGENT, Vjp, vjp_of
 from symacct.nodes import Graph, Node, Repeat, Step_
 from symacct.ops.reduce import Expand
 from symacct.ops.transpose import Transpose
+from symacct.ops.view import Rearrange
 
 MICRO = "micro-batches"
 BACKWARD = "/backward"
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
     from sympy import Expr, Symbol
 
     from symacct.derivation.placement import Cut, Placement
-    from symacct.op import Kept
+    from symacct.op import Kept, Op
     from symacct.tensor import Tensor
 
 FIXED = ("weight", "constant", "input", "cache")
@@ -41,10 +44,6 @@ FIXED = ("weight", "constant", "input", "cache")
 
 LEAVES = ("weight", "input")
 """Roles of tensors whose gradient is accumulated."""
-
-CLONED = (Expand, Transpose)
-"""Views that a parameter's gradient is not taken over from: it is copied into its own layout."""
-
 
 @dataclass(slots=True, eq=False)
 class Storage:
@@ -237,6 +236,7 @@ class _Run:
         self.segment: _Segment | None = None
         self.past: list[_Instance] | None = None
         self.ending: list[Storage] = []
+        self.readers: dict[int, set[int]] = {}
 
     def schedule(self) -> Schedule:
         """Run every micro-batch."""
@@ -315,7 +315,18 @@ class _Run:
                 else:
                     self.node(node)
             if opened:
-                self.segment = None
+                self._close()
+
+    def _close(self) -> None:
+        """End a segment: it has kept its inputs so far."""
+        segment, self.segment = self.segment, None
+        if segment is None:
+            return
+        todo = [*segment.before, *segment.instances]
+        made = {id(v.storage) for one in todo for v in one.outs}
+        for storage in (v.storage for one in todo for v in one.ins):
+            if id(storage) not in made:
+                storage.last = max(storage.last, len(self.actions) - 1)
 
     def node(self, node: Node) -> None:
         """Run one node, and note it for backward."""
@@ -338,6 +349,8 @@ class _Run:
             self.segment.instances.append(one)
         if self.past is not None:
             self.past.append(one)
+        for value in ins:
+            self.readers.setdefault(id(value.storage), set()).add(id(self.segment))
 
     def extras(self, one: _Instance, kind: str) -> list[Storage]:
         """Return the copies that eager torch keeps of a node beside the tensors of the graph."""
@@ -390,8 +403,10 @@ class _Run:
         for i, inner, first in self._turns(repeat, lo, hi, count, cut):
             self.marks = (*marks, *inner)
             if cut is not None and first:
+                self._close()
                 self.segment = _Segment(len(marks) + 1)
             elif nothing:
+                self._close()
                 self.segment = _Segment(len(marks), before=list(self.past or ()))
                 self.segment.shortened, self.segment.length = i - lo + 1, turn_symbol(repeat.name) + 1
             self.at[repeat.name] = i
@@ -405,7 +420,8 @@ class _Run:
         self.at.pop(repeat.name, None)
         self.around.pop(repeat.index.name, None)
         if cut is not None or nothing:
-            self.segment, self.past = None, None
+            self._close()
+            self.past = None
         for c, value in zip(repeat.carry, carried, strict=True):
             self.put(str(c.result), value)
 
@@ -451,12 +467,32 @@ class _Run:
         self._lasts(seed)
         self.act("loss", "backward", (), (seed,), runs=False)
         self.buffers[id(loss)] = seed
+        self._expect(loss)
         for one in reversed(self.tape):
             self.marks = _backwards(one.marks)
             self.at = dict(one.at)
             self.back(one)
         self.marks, self.at = marks, {}
         self._settle()
+
+    def _expect(self, loss: _Value) -> None:
+        """Count the cotangents that each value will get; what a node saves that gets none dies with its result."""
+        self.left: Counter[int] = Counter()
+        reached, dead = {id(loss)}, dict[int, int]()
+        for one in reversed(self.tape):
+            out = one.outs[0]
+            if id(out) in reached:
+                values = [one.ins[slot] for slot in self.vjp(one).results]
+                self.left.update(map(id, values))
+                reached.update(map(id, values))
+                continue
+            end = max(dead.get(id(out), -1), out.storage.last)
+            for slot in one.wanted:
+                dead[id(one.ins[slot])] = max(dead.get(id(one.ins[slot]), -1), end)
+            if one.segment is None:
+                for name in self.reads_of(one):
+                    storage = one.storage(name)
+                    storage.last = max(storage.last, end)
 
     def _lasts(self, storage: Storage) -> None:
         """Keep a storage to the end, of the step or of its micro-batch."""
@@ -479,10 +515,7 @@ class _Run:
             for storage in segment.inputs:
                 self._note_saved(storage)
                 storage.last = len(self.actions) - 1
-        taken: set[int] = set()
-        for slot, (storage, clone) in found.items():
-            self._arrive(one.ins[slot], storage, clone or id(storage) in taken)
-            taken.add(id(storage))
+        self._hand_on(one, found)
 
     def _note_saved(self, storage: Storage) -> None:
         storage.saved = True
@@ -502,7 +535,7 @@ class _Run:
             for slot, name in enumerate(node.outs):
                 if slot == 0 and node.op.alias:
                     local[name] = reads[0]
-                    clones |= {name} if isinstance(node.op, CLONED) or node.ins[0] in clones else set()
+                    clones |= {name} if strided(node.op) or node.ins[0] in clones else set()
                 else:
                     local[name] = self.new(vjp.made[name], "gradient")
                     made.append(local[name])
@@ -517,20 +550,38 @@ class _Run:
             self.act(one.node.label, "backward", end, runs=False)
         return results
 
-    def _arrive(self, value: _Value, storage: Storage, clone: bool) -> None:  # noqa: FBT001
-        """Hand a cotangent to a tensor: the first is taken over, later ones are summed out of place."""
-        buffer = self.buffers.get(id(value))
-        if buffer is not None:
-            total = self.new_like(value, "gradient")
-            self.act(f"{value.tensor.name}/grad_sum", "backward", (buffer, storage), (total,))
-            storage = total
-        elif clone and value.storage.fixed and value.tensor.role in LEAVES:
+    def _hand_on(self, one: _Instance, found: Mapping[int, tuple[Storage, bool]]) -> None:
+        """Hand cotangents to the inputs of a node: sums out of place, then gradients that are complete.
+
+        All that the node made lives until each of them is handed on.
+        """
+        made = [storage for storage, _ in found.values()]
+        complete: list[tuple[_Value, Storage, bool]] = []
+        for slot, (storage, clone) in found.items():
+            value, taken, copied = one.ins[slot], storage, clone
+            self.left[id(value)] -= 1
+            buffer = self.buffers.get(id(value))
+            if buffer is not None:
+                taken, copied = self.new_like(value, "gradient"), False
+                self.act(f"{value.tensor.name}/grad_sum", "backward", (buffer, *made), (taken,))
+                made.append(taken)
+            self.buffers[id(value)] = taken
+            if value.storage.fixed and value.tensor.role in LEAVES and not self.left[id(value)]:
+                complete.append((value, taken, copied))
+        for value, storage, clone in complete:
+            if self.buffers.get(id(value)) is storage:
+                del self.buffers[id(value)]
+                self._accumulate(value, storage, clone)
+
+    def _accumulate(self, value: _Value, storage: Storage, clone: bool) -> None:  # noqa: FBT001
+        """Take a complete gradient over; one that another tensor holds, or that is strided, is copied first."""
+        there = value.tensor.role == "weight" and (self.choices.grads == "kept" or id(value) in self.filled)
+        shared = any(buffer is storage for buffer in self.buffers.values())
+        if (clone or shared) and not there:
             copy = self.new_like(value, "gradient")
             self.act(f"{value.tensor.name}/grad_copy", "backward", (storage,), (copy,), runs=False)
             storage = copy
-        self.buffers[id(value)] = storage
-        if value.storage.fixed:
-            self.pending[id(value)] = (value, storage)
+        self.pending[id(value)] = (value, storage)
 
     def new_like(self, value: _Value, kind: str) -> Storage:
         """Return a storage for the cotangent of a value, with the iterations of the value."""
@@ -578,6 +629,18 @@ class _Run:
                 made += one.extra
             self.act(one.node.label, "recompute", reads, made, runs=not one.node.op.alias)
         self.marks, self.at = base, at
+        self._until_stop(segment, todo[stop + runs_last :])
+
+    def _until_stop(self, segment: _Segment, rest: Sequence[_Instance]) -> None:
+        """Keep to the end of a recomputation what it returns, and what ops that are not reached would read."""
+        last = len(self.actions) - 1
+        mine = {id(v.storage) for one in segment.instances for v in one.outs}
+        returned = {key for key in mine if self.readers.get(key, set()) - {id(segment)}}
+        returned |= {id(self.get(name).storage) for name in self.graph.outputs} & mine
+        for key in {*returned, *(id(v.storage) for one in rest for v in one.ins)}:
+            storage = segment.again.get(key)
+            if storage is not None and storage.kind == "recomputed":
+                storage.last = max(storage.last, last)
 
     def _end(self, segment: _Segment, before: int) -> tuple[int, bool]:
         """Return the position of the last node that is run again, and whether it is run or only packs."""
@@ -595,6 +658,17 @@ class _Run:
         """Say whether torch keeps a copy that only the node's kernel makes."""
         kept = self.torch_keeps(one)
         return kept is not None and bool(kept.extra)
+
+
+def strided(op: Op) -> bool:
+    """Say whether a view has its elements in another order or repeated: no gradient is taken over from it."""
+    if not isinstance(op, Rearrange):
+        return isinstance(op, Expand | Transpose)
+    flat = [axis for group in op.left for axis in group]
+    places = [[flat.index(axis) for axis in group] for group in op.right]
+    if sum(places, []) == sorted(sum(places, [])):
+        return False
+    return all(b == a + 1 for group in places for a, b in pairwise(group))
 
 
 def iteration(repeat: Repeat, marks: Marks, cuts: Mapping[str, Cut]) -> Expr:
