@@ -45,9 +45,6 @@ def add(parser: ArgumentParser) -> None:
         help="of a step, on all devices; or '16 sequence/(device*microstep)'",
     )
     parser.add_argument(
-        "--accumulate", metavar="4", help="micro-steps of a step, where the batch is that of one"
-    )
-    parser.add_argument(
         "--tokens-per-second", metavar="238.3k", help="of all devices; or '40 token/(s*device)'"
     )
     parser.add_argument(
@@ -72,7 +69,7 @@ def run(args: Namespace) -> int:
     if args.graph is None and args.params is None and args.achieved is not None:
         _refuse_sizes(args)
     else:
-        account, sizes = read_account(args, policy)
+        account, sizes = read_account(args, policy, "accumulate")
     given = parameters(args, account)
     made = mfu(
         account, _measured(args), **_with_length(args, given, account is None), **devices(args), sizes=sizes,
@@ -100,9 +97,9 @@ def _refuse_sizes(args: Namespace) -> None:
 def _measured(args: Namespace) -> Measurement:
     from symacct.planning.measurement import Measurement
 
-    return Measurement(
-        args.time, args.tokens, args.batch, args.accumulate, args.tokens_per_second, args.achieved
-    )
+    micro = args.accumulate if args.batch is not None or args.graph is None else options.UNSET["accumulate"]
+    micro = None if micro == options.UNSET["accumulate"] else micro
+    return Measurement(args.time, args.tokens, args.batch, micro, args.tokens_per_second, args.achieved)
 
 
 def _with_length(args: Namespace, given: dict[str, Any], alone: bool) -> dict[str, Any]:  # noqa: FBT001

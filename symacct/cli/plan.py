@@ -10,6 +10,7 @@ from symacct.errors import UsageError
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Collection
 
     from symacct.account import Account
     from symacct.planning.plan import Plan
@@ -114,7 +115,7 @@ def read_policy(args: Namespace) -> Policy:
     return replace(policy, optimizer="adamw") if given is None and policy.workload == "train" else policy
 
 
-def read_account(args: Namespace, policy: Policy) -> tuple[Account | None, dict[str, int]]:
+def read_account(args: Namespace, policy: Policy, *taken: str) -> tuple[Account | None, dict[str, int]]:
     """Return the account of the graph that is named, and sizes; None where none is."""
     from symacct.account import derive
 
@@ -122,15 +123,14 @@ def read_account(args: Namespace, policy: Policy) -> tuple[Account | None, dict[
         if args.at or args.assume or args.symbolic:
             got = "--at" if args.at else "--assume" if args.assume else "--symbolic"
             raise UsageError(f"{got} is for a graph", expected="MODEL, or --params without it", got=got)
-        _refuse_graph_choices(args)
+        _refuse_graph_choices(args, {"workload", "optimizer", "precision", *taken})
         return None, {}
     account = derive(options.read_graph(args), policy=policy, convention=options.read_convention(args))
     return account, options.read_at(args, account.graph)
 
 
-def _refuse_graph_choices(args: Namespace) -> None:
+def _refuse_graph_choices(args: Namespace, taken: Collection[str]) -> None:
     """Refuse the choices that only a graph has, where parameters stand alone."""
-    taken = {"workload", "optimizer", "precision"}
     for name, default in options.UNSET.items():
         if name not in taken and getattr(args, name) != default:
             flag = f"--{name.replace('_', '-')}"

@@ -31,7 +31,7 @@ ASKED = {
     "memory.static.device": "a machine whose capacity is known",
 }
 NOT_COUNTED = "communication, data loading, evaluation, restarts and idle time, except as the MFU has them"
-KEPT = "without sharding, and with every tensor that backward reads; see --checkpoint and symacct memory"
+KEPT = "without sharding, and with every tensor that backward reads; see --checkpoint"
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +235,9 @@ def binding(table: Mapping[str, Entry]) -> list[str]:
     if "s" in table and table["s"].value < 1:
         said.append("memory: beside the static state not one sequence fits: run more again, or shorten it")
         return said
+    if "y" in table and table["y"].value > whole:
+        said.append("memory: the peak of a step with one sequence is over what the devices hold")
+        return said
     if not said and "t" in table:
         said.append("time: memory holds the static state" + _room(table))
     return said
@@ -247,12 +250,15 @@ def _room(table: Mapping[str, Entry]) -> str:
     count = table["s"].value.__floor__()
     each = table["s"].value / table["n"].value
     some = f", {float(each):.3g} on a device" if table["n"].value > 1 else ""
-    return f" and what at most {count:,} sequences keep for backward{some}"
+    return f" and at most {count:,} sequences at once{some}"
 
 
 def _notes(table: Mapping[str, Entry]) -> list[str]:
     found = [f"not counted: {NOT_COUNTED}"] if "t" in table else []
     found += [f"activations: {KEPT}"] if "a" in table else []
+    found += (
+        ["peaks are taken at the sizes alone: symacct memory has them as formulas"] if "y" in table else []
+    )
     if "E" in table:
         over = ", ".join(symbol for symbol in "cak" if symbol in table)
         found.append(f"formulas of {over} are over the sizes of the graph, the others over the symbols above")

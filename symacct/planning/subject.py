@@ -82,6 +82,10 @@ def of_parameters(
     >>> [str(one) for one in found.entries if one.symbol == "c"]
     ['c = 420000000000 FLOP/token']
     """
+    if policy.checkpoint.kind != "none":
+        what = "nothing says what a checkpoint of parameters alone runs again"
+        fix = "say the share of forward: --recompute 100%"
+        raise UsageError(what, expected="a graph", got=policy.checkpoint.describe(), fix=fix)
     whole = count(params, "a number of parameters", "parameter", "70B")
     used = whole if active is None else count(active, "a number of active parameters", "parameter", "37B")
     if used > whole:
@@ -237,16 +241,15 @@ STATIC = ("parameters", "gradients", "master", "optimizer")
 
 
 def _static(bound: Account) -> Entry:
-    weights = fraction(bound["params"].expr)
+    weights, value = fraction(bound["params"].expr), fraction(bound["memory.static"].expr)
     each = {
         part: fraction(bound[f"memory.{part}"].expr) / weights
         for part in STATIC
         if bound.has(f"memory.{part}")
     }
-    whole = sum(each.values(), Fraction(0))
-    formula = f"{whole} byte/parameter * N" if whole.denominator == 1 else ""
-    about = " + ".join(f"{_short(value)} {part}" for part, value in each.items() if value)
-    return Entry("memory.static", "M", formula, whole * weights, BYTE, about)
+    formula = f"{value / weights} byte/parameter * N" if (value / weights).denominator == 1 else ""
+    about = " + ".join(f"{_short(count)} {part}" for part, count in each.items() if count)
+    return Entry("memory.static", "M", formula, value, BYTE, about)
 
 
 def _short(value: Fraction) -> str:
@@ -271,18 +274,36 @@ def _one_sequence(
         why = "no size of the graph counts sequences"
         return (), (("memory.activations", why), ("memory.kv_cache", why))
     one = {**sizes, batch: 1}
-    kept = [_kept(account, one, batch), _cached(account, one, batch)]
+    kept = [*_kept(account, one, batch), _cached(account, one, batch)]
     found = tuple(entry for entry in kept if isinstance(entry, Entry))
     return found, tuple(entry for entry in kept if not isinstance(entry, Entry))
 
 
-def _kept(account: Account, one: Mapping[str, int], batch: str) -> Entry | tuple[str, str]:
-    name = "memory.activations"
-    if not account.has(name):
-        return name, "nothing is kept for backward outside training"
-    formula = text(account.bind({batch: 1})[name].expr, account.graph.order)
-    about = f"kept for backward ({batch} = 1)"
-    return Entry(name, "a", formula, fraction(account.bind(one)[name].expr), PER_SEQUENCE, about)
+KEPT = (
+    ("memory.activations", "a", "kept for backward"),
+    ("memory.activations.peak", "p", "the most, with what runs again"),
+    ("memory.peak", "y", "all that is alive at the worst step"),
+)
+"""Peaks are taken at their sizes alone: as formulas in a size they are maxima of many terms."""
+
+
+def _kept(account: Account, one: Mapping[str, int], batch: str) -> list[Entry | tuple[str, str]]:
+    """Return what a step with one sequence keeps, and its peaks."""
+    if not account.has(KEPT[0][0]):
+        return [(name, "nothing is kept for backward outside training") for name, _, _ in KEPT[:1]]
+    bound = account.bind(one)
+    found: list[Entry | tuple[str, str]] = []
+    for name, symbol, about in KEPT:
+        value = bound[name].expr
+        if free := names_of(value):
+            raise _missing(bound, free, name)
+        if symbol == "p" and value == bound[KEPT[0][0]].expr:
+            continue
+        single = account.bind({batch: 1}) if symbol == "a" else None
+        formula = "" if single is None else text(single[name].expr, account.graph.order)
+        unit = BYTE if symbol == "y" else PER_SEQUENCE
+        found.append(Entry(name, symbol, formula, fraction(value), unit, f"{about} ({batch} = 1)"))
+    return found
 
 
 def _cached(account: Account, one: Mapping[str, int], batch: str) -> Entry | tuple[str, str]:

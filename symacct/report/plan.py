@@ -25,7 +25,7 @@ GROUPS: tuple[Group, ...] = (
     ("model", "NAE"),
     ("work", "glcqwhxDCQ"),
     ("time", "nPutzGRrU"),
-    ("memory", "MmKWfaks"),
+    ("memory", "MmKWfapysk"),
 )
 """Titles, and the symbols below each."""
 
