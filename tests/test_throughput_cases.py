@@ -11,7 +11,7 @@ from fractions import Fraction
 import pytest
 from sympy import Symbol, oo, summation
 
-from symacct import derive, load
+from symacct import derive, graph, load
 from symacct.algebra.symbols import symbol
 from symacct.claims import amount
 from symacct.cli import main
@@ -20,6 +20,7 @@ from symacct.machines import load as machine
 from symacct.planning.devices import devices_of
 from symacct.planning.mfu import ImpossibleError, Measurement, mfu
 from symacct.planning.plan import plan
+from symacct.policy import checkpoint
 
 DAY = 86_400
 
@@ -49,6 +50,8 @@ def test_megatron_table_2(layers, width, count, rate, days):
     account = derive(load("gpt"), convention="megatron", sizes=sizes)
     again = sum(term.expr for term in account.terms("flops.forward") if term.path)
     token = (account["flops.model"].expr + again) / 2048
+    full = derive(load("gpt"), convention="megatron", sizes=sizes, checkpoint=checkpoint("every:1:full"))
+    assert full["flops.hardware"].expr == token * 2048
     exact = 96 * layers * width**2 * (1 + Fraction(2048, 6 * width) + Fraction(51_200, 16 * layers * width))
     assert token == exact
     assert round(float(300 * 10**9 * exact / (count * rate * 10**12) / DAY)) in {days, days + 1}
@@ -282,3 +285,27 @@ def test_recompute_is_not_in_mfu():
     measured = Measurement(time="0.8 s", tokens=4096)
     made = mfu(measured=measured, params="7B", on="lecture:a100", recompute="100%")
     assert (round(float(made.mfu), 3), round(float(made.hfu), 3)) == (0.689, 0.919)
+
+
+@pytest.mark.parametrize(("rows", "narrow", "wide"), [(3, 5, 7), (4, 8, 32)])
+def test_running_a_block_again_is_not_four_thirds(rows, narrow, wide):
+    """Linear 5 to 7, ReLU, linear 7 to 5, 3 rows, all of it run again: 1260 + 210 = 1470 FLOP, not 1680.
+
+    The second product is not needed again; ``full`` runs it all the same. Its graph's input has a gradient.
+    """
+
+    @graph({"B": "rows", "D": "inputs", "F": "hidden"}, tokens="B")
+    def block(b):
+        with b.region("block"):
+            h = b.relu(b.linear(b.input("x", "B D"), "D -> F", name="up"))
+            return b.linear(h, "F -> D", name="down")
+
+    sizes, product = {"B": rows, "D": narrow, "F": wide}, 2 * rows * narrow * wide
+    needed = derive(block, sizes=sizes, input_grad=True, checkpoint=checkpoint("selective:block"))
+    assert needed.value("flops.model") == 6 * product
+    assert needed.value("flops.hardware") == 7 * product
+    assert rows != 3 or (6 * product, 7 * product) == (1260, 1470)
+    full = derive(block, sizes=sizes, input_grad=True, checkpoint=checkpoint("selective:block:full"))
+    assert full.value("flops.hardware") == 8 * product
+    made = mfu(needed, Measurement(time="1 s"), on="lecture:h100")
+    assert made.hfu / made.mfu == Fraction(7, 6)
