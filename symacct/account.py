@@ -105,6 +105,13 @@ class Account:
         """The step through memory: peaks, what is kept, what runs again."""
         return Course(self.graph, self.policy)
 
+    @cached_property
+    def _pass(self) -> Course:
+        """The course of one micro-batch: what it keeps, and what runs again in it."""
+        if self.micro_batches == 1:
+            return self.course
+        return Course(self.graph, replace(self.policy, accumulate=1))
+
     @property
     def recomputes(self) -> bool:
         """Whether a part of the graph runs again in backward."""
@@ -119,14 +126,14 @@ class Account:
     def work(self) -> tuple[Row, ...]:
         """Counts of primitives of a whole step."""
         update = optimizer_work(self.step, self.policy.optimizer)
-        again = work_again(self.course, self.forward_work) if self.recomputes else ()
+        again = work_again(self._pass, self.forward_work) if self.recomputes else ()
         return (*self.forward_work, *backward_work(self.step, self.forward_work), *again, *update)
 
     @cached_property
     def traffic(self) -> tuple[Traffic, ...]:
         """Elements moved, under the byte account of the convention."""
         rows = Traffics(self.step, self.policy.optimizer).rows(self.convention.bytes)
-        again = traffic_again(self.course, rows, self.convention.bytes) if self.recomputes else ()
+        again = traffic_again(self._pass, rows, self.convention.bytes) if self.recomputes else ()
         return (*rows, *again)
 
     @cached_property
@@ -341,13 +348,13 @@ class Account:
             parts = [part for part in STATIC if self.has(f"memory.{part}")]
             return tuple(term for part in parts for term in self._memory(part))
         if item == "activations" and self.recomputes:
-            kept = self.course.saved_when_forward_ends(self._weigh(saved=True))
-            inputs = terms.inputs(self.graph, self.course.inputs, self.policy)
+            kept = self._pass.saved_when_forward_ends(self._weigh(saved=True))
+            inputs = terms.inputs(self.graph, self._pass.inputs, self.policy)
             return (*terms.kept(kept, self.graph), *inputs)
         if item == "activations":
             return tuple(terms.activations(self.saved, self.policy))
         if item == "data":
-            read = self.course.inputs if self.recomputes else [s.tensor.name for s in self.saved]
+            read = self._pass.inputs if self.recomputes else [s.tensor.name for s in self.saved]
             return tuple(terms.data(self.graph, read, self.policy))
         if item == "gradients" and self.policy.update == "fused":
             return ()

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numbers
 from typing import TYPE_CHECKING
 
-from sympy import Expr, Integer, Rational, Sum, Symbol
+from sympy import Expr, Integer, Max, Min, Rational, Sum, Symbol
 
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr
+from symacct.algebra.terms import extremum
 from symacct.algebra.value import exact, value_of
 from symacct.errors import SizeError, unknown
 
@@ -44,7 +45,17 @@ def substitute(expr: Expr, mapping: Mapping[str, Expr | int]) -> Expr:
     if not chosen:
         return normal(expr)
     taken = frozenset().union(*(value.free_symbols for value in chosen.values()))
-    return normal(_rename_bound(expr, taken | chosen.keys()).xreplace(chosen))
+    return normal(_replaced(_rename_bound(expr, taken | chosen.keys()), chosen))
+
+
+def _replaced(expr: Expr, chosen: Mapping[Expr, Expr]) -> Expr:
+    """Return the expression with symbols replaced, inside a maximum of many argument by argument."""
+    if not expr.has(Max, Min):
+        return expr.xreplace(chosen)
+    known = {
+        one: extremum(one.func, [_replaced(arg, chosen) for arg in one.args]) for one in expr.atoms(Max, Min)
+    }
+    return expr.xreplace({**chosen, **known})
 
 
 def _rename_bound(expr: Expr, taken: frozenset[Symbol]) -> Expr:

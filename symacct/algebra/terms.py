@@ -5,8 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache, reduce
 from math import floor
+from typing import TYPE_CHECKING
 
-from sympy import Expr, Integer, Pow, factorint
+from sympy import Expr, Integer, Max, Min, Pow, factorint
 
 from symacct.algebra.budget import check_time
 from symacct.algebra.tables import (
@@ -26,9 +27,13 @@ from symacct.algebra.tables import (
 )
 from symacct.errors import FormulaError, LimitError
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
 MOST_TERMS = 50_000
 MOST_PRODUCTS = 1_000_000
 MOST_DIGITS = 20_000
+MOST_COMPARED = 4
 LARGEST_FACTORED = 10**12
 
 
@@ -159,10 +164,23 @@ def _read_atom(expr: Expr) -> Terms:
         raise FormulaError(
             what, expected="integers, fractions and roots of positive numbers", got=str(expr)[:64]
         )
-    rebuilt = expr.func(*map(_normal_argument, expr.args))
+    rebuilt = extremum(expr.func, map(_normal_argument, expr.args))
     if rebuilt != expr and (rebuilt.is_Add or rebuilt.is_Mul or rebuilt.is_Pow or rebuilt.is_Rational):
         return read(rebuilt)
     return {frozenset(((rebuilt, 1),)): 1}
+
+
+def extremum(func: Callable[..., Expr], args: Iterable[Expr]) -> Expr:
+    """Return a function of its arguments; a maximum or minimum of many is not compared pair by pair.
+
+    >>> from sympy import Max
+    >>> from symacct.algebra.symbols import symbol
+    >>> extremum(Max, [symbol(name) for name in "ABCDEB"])
+    Max(A, B, C, D, E)
+    """
+    found = tuple(args)
+    many = func in (Max, Min) and len(found) > MOST_COMPARED and any(arg.free_symbols for arg in found)
+    return func(*found, evaluate=False) if many else func(*found)
 
 
 def _normal_argument(argument: Expr) -> Expr:
