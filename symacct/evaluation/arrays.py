@@ -149,7 +149,7 @@ class _Maker:
         step: Step | None = None
         rounded = 0
         for base, power in sorted(monomial, key=lambda one: (one[1] < 0, str(one[0]))):
-            one, more = self.power(base, abs(power))
+            one, more = self.power(base, power if power > 0 else -power)
             if step is None:
                 step, rounded = (one, more) if power > 0 else (_divided(_number(1), one), more + 1)
             else:
@@ -174,7 +174,7 @@ class _Maker:
         if power == Fraction(1, 2):
             return (lambda at: root(step(at))), rounded + 1
         exponent = float(power)
-        return (lambda at: step(at) ** exponent), int(rounded * max(1, abs(power))) + 1 + ULPS_OF_FUNCTION
+        return (lambda at: step(at) ** exponent), int(rounded * max(1, power)) + 1 + ULPS_OF_FUNCTION
 
     def atom(self, base: Expr) -> tuple[Step, int]:
         """Return the function of a generator.

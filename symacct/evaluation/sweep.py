@@ -283,7 +283,7 @@ class _Arrays(_Points):
         for (name, values), one in zip(reversed(self.grid.axes), reversed(part), strict=True):
             place, here = divmod(place, one.stop - one.start)
             found[name] = values[one.start + here]
-        return found
+        return {name: found[name] for name in self.grid.names}
 
     def _mend(
         self,

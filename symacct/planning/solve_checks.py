@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sympy import Integer, Max, Min, Poly, fraction, together
+from sympy import Integer, Max, Min, Poly, PolynomialError, fraction, together
 
-from symacct.algebra.evaluate import evaluate, names_of
+from symacct.algebra.evaluate import evaluate, names_of, substitute
 from symacct.algebra.normal import is_zero, normal, total
 from symacct.algebra.symbols import symbol
 from symacct.algebra.tables import as_number
@@ -34,7 +34,8 @@ WITH_EQUAL = ("=", "<=", ">=")
 def equal(gap: Expr, name: str, value: Expr) -> str | None:
     """Return how a polynomial over another is seen to be 0 with the unknown put in; None where it is not.
 
-    The value goes into the numerator, a power at a time, so that nothing is divided.
+    The value goes into the numerator, a power at a time, so that nothing is divided; where roots of the
+    unknown stand in it, into the formula as it is.
 
     >>> from sympy import sqrt
     >>> from symacct.algebra.symbols import symbol
@@ -42,9 +43,13 @@ def equal(gap: Expr, name: str, value: Expr) -> str | None:
     'both sides are equal'
     """
     top, below = fraction(normal(value))
-    powers = Poly(fraction(together(gap))[0], symbol(name)).all_coeffs()
-    most = len(powers) - 1
-    put = total(c * top ** (most - n) * below**n for n, c in enumerate(powers))
+    try:
+        powers = Poly(fraction(together(gap))[0], symbol(name)).all_coeffs()
+    except PolynomialError:
+        put = substitute(gap, {name: value})
+    else:
+        most = len(powers) - 1
+        put = total(c * top ** (most - n) * below**n for n, c in enumerate(powers))
     if is_zero(put):
         return EQUAL
     if names_of(put) or not put.is_finite:

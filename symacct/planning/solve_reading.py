@@ -281,7 +281,7 @@ def _typed(
                 first = error
                 tried += list(_candidates(error))
         if dims.pure and (not ways or ways[0].cost[0]):
-            tried += [one for one in _counting(plain) if one not in tried]
+            tried += [one for one in (*_between(plain, find), *_counting(plain)) if one not in tried]
     if not ways:
         assert first is not None
         raise first
@@ -290,11 +290,27 @@ def _typed(
 
 def _candidates(error: SymacctError) -> Iterator[Dims]:
     if isinstance(error, UnlikeError):
-        ratio = error.wanted.over(error.found)
-        for power in POWERS:
-            dims = ratio.power(power)
-            if dims.unit is not None and not dims.pure and _sensible(dims):
-                yield dims
+        yield from _roots_of(error.wanted.over(error.found))
+
+
+def _roots_of(ratio: Dims) -> Iterator[Dims]:
+    """Yield the units that an unknown may have so that a power of it brings two units together."""
+    for power in POWERS:
+        dims = ratio.power(power)
+        if dims.unit is not None and not dims.pure and _sensible(dims):
+            yield dims
+
+
+def _between(claim: Claim, find: Callable[[str], Quantity] | None) -> list[Dims]:
+    """Return the units that may connect the two sides of a claim, each read by itself."""
+    scope = Scope(find)
+    try:
+        for binding in claim.where:
+            scope.bind(binding)
+        left, right = (scope.checker(claim.text).dims(side) for side in (claim.left, claim.right))
+    except SymacctError:
+        return []
+    return list(_roots_of(left.over(right)))
 
 
 def _sensible(dims: Dims) -> bool:
@@ -326,7 +342,7 @@ def _read(
     sides = resolve(claim, find)
     scope = Scope(find)
     bound = [scope.bind(one).dims for one in claim.where]
-    absorbed = sum(" read as " in note for note in sides.notes)
+    absorbed = sum(" read as " in note or " read in " in note for note in sides.notes)
     powers = [power for one in bound for _, power in one.powers]
     return _Typed(claim, sides, dims, (absorbed, sum(int(abs(p)) + (p < 0) for p in powers)))
 

@@ -61,7 +61,7 @@ def facts_of(found: Solution, *, math: bool = False) -> list[Fact]:
         Fact("question" if found.kind == "best" else "condition", _stated(found)),
         Fact("for", f"{asked.name}{unit}"),
     ]
-    facts += [Fact("read" if " read as " in note else "with", note) for note in asked.notes]
+    facts += [Fact("read" if " read " in note else "with", note) for note in asked.notes]
     if asked.box.conditions:
         facts.append(Fact("holds for", ", ".join(listed(asked.box.conditions, style.order))))
     facts += list(_sides(found, style))
