@@ -7,6 +7,7 @@ symbols, so that a thousand iterations cost what six do.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -50,6 +51,9 @@ NOTHING_BASES = (9, 12)
 MERGED_ACTIONS = 700
 """How long a schedule may be for smaller counts to be looked at, whether one formula serves them too."""
 
+MOST_RAISED = 4
+"""How far the least counts may be raised until the folded form holds from there on."""
+
 Weigh = "Callable[[Size], Fraction]"
 
 
@@ -76,6 +80,29 @@ class Shape:
     conditions: tuple[Condition, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """A schedule as folded loops.
+
+    Attributes:
+        forward: the forward pass of the first micro-batch.
+        whole: the whole step.
+        counts: the integers that it was folded at.
+        inputs: graph inputs that backward reads.
+        least: the counts from which it holds.
+    """
+
+    forward: Items
+    whole: Items
+    counts: dict[str, int]
+    inputs: tuple[str, ...]
+    least: Mapping[Symbol, int]
+
+    def at(self, one: Symbol, default: int) -> int:
+        """Return the value of a count that the form was folded at."""
+        return self.counts.get(one.name, default)
+
+
 class Course:
     """What a step makes, keeps and runs again, as formulas.
 
@@ -94,19 +121,27 @@ class Course:
         self.shape = _shaped(graph, policy)
 
     @cached_property
-    def _folded(self) -> tuple[Items, Items, dict[str, int], Schedule]:
+    def _folded(self) -> _Form:
+        """Fold at small counts; where the form does not hold from its least counts on, at larger ones."""
         bases = NOTHING_BASES if self.policy.checkpoint.kind == "store-nothing" else BASES
         for base in bases:
-            counts = _counts(self.shape, base)
-            schedule = self.run(counts)
             try:
-                forward, whole = folded(self.shape.graph, schedule, self.shape.cuts, counts)
+                return self._form(_counts(self.shape, base))
             except RuleError:
                 if base == bases[-1]:
                     raise
-                continue
-            return forward, whole, counts, schedule
-        raise AssertionError(base)
+        raise AssertionError(bases)
+
+    def _form(self, counts: dict[str, int]) -> _Form:
+        """Return the folded form of the schedule at these counts, checked where it is claimed to hold.
+
+        Raises:
+            RuleError: there is none.
+        """
+        schedule = self.run(counts)
+        forward, whole = folded(self.shape.graph, schedule, self.shape.cuts, counts)
+        form = _Form(forward, whole, counts, schedule.inputs, {})
+        return replace(form, least=self._least(form))
 
     def run(self, counts: Mapping[str, int]) -> Schedule:
         """Return the schedule at integer counts."""
@@ -119,39 +154,55 @@ class Course:
     @property
     def whole(self) -> Items:
         """The step as folded loops."""
-        return self._folded[1]
+        return self._folded.whole
 
-    @cached_property
-    def least(self) -> dict[Symbol, int]:
+    @property
+    def least(self) -> Mapping[Symbol, int]:
         """The least value of each count that the folded form holds for."""
-        found = _least(self.whole)
-        self._check(found)
-        return found
+        return self._folded.least
 
-    def _check(self, least: Mapping[Symbol, int]) -> None:
-        """Compare the folded form with the interpreter at the smallest counts.
+    def _least(self, form: _Form) -> dict[Symbol, int]:
+        """Return the least counts from which a form agrees with the interpreter.
 
         Raises:
-            RuleError: they differ.
+            RuleError: it does not, near the counts that it was folded at.
         """
-        counts = dict(self._folded[2])
-        for one, value in least.items():
-            if one.name in counts:
-                counts[one.name] = value
+        hopeful = _least(form.whole)
+        for more in range(MOST_RAISED + 1):
+            found = {one: min(at + more, form.at(one, at + more)) for one, at in hopeful.items()}
+            wrong = self._differs(form, found)
+            if wrong is None:
+                break
+        else:
+            raise _formless(self.graph.name, wrong)
+        if not more:
+            return found
+        beyond = {one: form.at(one, at) + 1 for one, at in found.items()}
+        if (wrong := self._differs(form, beyond)) is not None:
+            raise _formless(self.graph.name, wrong)
+        for one, at in hopeful.items() if len(found) > 1 else ():
+            trial = {**found, one: at}
+            if trial != found and self._differs(form, trial) is None:
+                found = trial
+        return found
+
+    def _differs(self, form: _Form, at: Mapping[Symbol, int]) -> tuple[Event | None, Event | None] | None:
+        """Compare a form with the interpreter at small counts: the first steps that differ, if any."""
+        counts = form.counts | {one.name: value for one, value in at.items() if one.name in form.counts}
         counts |= _derived(self.shape, counts)
-        if counts == self._folded[2]:
-            return
+        if counts == form.counts:
+            return None
         steps = self.run(counts)
         known = {name: as_expr(value) for name, value in counts.items()}
         there = written(self.shape.graph, steps, self.shape.cuts, counts)
-        for mine, real in zip_longest(unfolded(self.whole, known), there):
-            if mine is None or real is None or not _alike(mine, real, known):
-                raise RuleError(
-                    f"the schedule of graph {self.graph.name} has no one form for every count",
-                    expected=str(real),
-                    got=str(mine),
-                    fix="bind the counts of its repeats",
-                )
+        actions = iter(steps.actions)
+        for mine, real in zip_longest(unfolded(form.whole, known), there):
+            if mine is None or real is None:
+                return mine, real
+            turns = {turn_symbol(m.loop).name: as_expr(m.turn) for m in next(actions).marks}
+            if not _alike(mine, real, {**known, **turns}):
+                return mine, real
+        return None
 
     @cached_property
     def ring(self) -> Ring:
@@ -201,7 +252,7 @@ class Course:
     @property
     def inputs(self) -> tuple[str, ...]:
         """Graph inputs that backward reads."""
-        return self._folded[3].inputs
+        return self._folded.inputs
 
     @cached_property
     def conditions(self) -> tuple[Condition, ...]:
@@ -215,16 +266,14 @@ class Course:
 
     def saved_when_forward_ends(self, weigh: Callable[[Size], Fraction]) -> dict[str, Expr]:
         """Return the bytes that are kept when the forward pass ends, by tensor."""
-        self.least  # noqa: B018 (the folded form is checked)
         found: dict[str, list[Expr]] = {}
-        for name, expr in _net(self._folded[0], self.shape.into, weigh):
+        for name, expr in _net(self._folded.forward, self.shape.into, weigh):
             found.setdefault(name, []).append(expr)
         return {name: self.restored(total(parts)) for name, parts in found.items()}
 
     @cached_property
     def runs_again(self) -> dict[str, tuple[Run, ...]]:
         """Where each node runs again in backward, by label."""
-        self.least  # noqa: B018
         found: dict[str, list[Run]] = {}
         for run in _runs(self.whole, self.shape.into, ()):
             found.setdefault(run.label, []).append(run)
@@ -345,20 +394,28 @@ def _formulas(items: Items) -> Iterator[Expr]:
 
 
 def _alike(mine: Event, real: Event, known: Mapping[str, Expr]) -> bool:
-    """Say whether two steps are the same at integer counts."""
-    if (mine.label, mine.phase) != (real.label, real.phase):
+    """Say whether two steps are the same at integer counts and turns; what dies together has no order."""
+    if (mine.label, mine.phase, mine.runs) != (real.label, real.phase, real.runs):
         return False
-    pairs = ((mine.makes, real.makes), (mine.drops, real.drops))
-    return all(
-        len(a) == len(b) and all(_same_size(x, y, known) for x, y in zip(a, b, strict=True)) for a, b in pairs
-    )
+    makes = [[_seen(size, known) for size in one.makes] for one in (mine, real)]
+    drops = [Counter(_seen(size, known) for size in one.drops) for one in (mine, real)]
+    return makes[0] == makes[1] and drops[0] == drops[1]
 
 
-def _same_size(x: Size, y: Size, known: Mapping[str, Expr]) -> bool:
-    if (x.dtype, x.kind, x.saved) != (y.dtype, y.kind, y.saved):
-        return False
-    return x.elements == y.elements or normal(substitute(x.elements, known)) == normal(
-        substitute(y.elements, known)
+def _seen(size: Size, known: Mapping[str, Expr]) -> tuple[Expr, str, str, bool]:
+    free = size.elements.free_symbols
+    bound = {s.name: known[s.name] for s in free if s.name in known}
+    elements = normal(substitute(size.elements, bound)) if bound else size.elements
+    return elements, size.dtype, size.kind, size.saved
+
+
+def _formless(name: str, found: tuple[Event | None, Event | None]) -> RuleError:
+    mine, real = found
+    return RuleError(
+        f"the schedule of graph {name} has no one form for every count",
+        expected=str(real),
+        got=str(mine),
+        fix="bind the counts of its repeats",
     )
 
 

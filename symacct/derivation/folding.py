@@ -133,7 +133,9 @@ class _Events:
                 action.phase,
                 action.runs,
                 tuple(self.size(s, action.marks, action.at) for s in action.makes),
-                tuple(self.size(s, action.marks, action.at) for s in ends.get(at, ())),
+                tuple(
+                    sorted((self.size(s, action.marks, action.at) for s in ends.get(at, ())), key=_order)
+                ),
                 self.index(action),
             )
             for at, action in enumerate(self.schedule.actions)
@@ -179,6 +181,11 @@ class _Events:
         lo, hi = (int(evaluate(end, around)) for end in (repeat.lo, repeat.hi))
         low, high = (substitute(end, formulas) for end in (repeat.lo, repeat.hi))
         return normal(low + turn - lo) if turn - lo <= hi - 1 - turn else normal(high + turn - hi)
+
+
+def _order(size: Size) -> tuple[str, ...]:
+    """Return what drops are sorted by: they die together, so that turns are alike whoever was born first."""
+    return (size.name, size.kind, size.dtype, str(size.saved), str(size.elements))
 
 
 def _fold(steps: Sequence[tuple[Marks, Event]], depth: int) -> Items:

@@ -58,7 +58,7 @@ class Composer:
             if isinstance(item, Event):
                 for size in item.makes:
                     level = plus(level, self.size(size, known))
-                if item.makes and item.drops:
+                if item.drops:
                     peaks.append(level)
                 for size in item.drops:
                     level = plus(level, self.size(size, known), -1)
