@@ -130,6 +130,11 @@ class _Instance:
         """The input slots that a gradient is wanted for."""
         return frozenset(slot for slot, value in enumerate(self.ins) if value.need)
 
+    @property
+    def made(self) -> tuple[_Value, ...]:
+        """The values that have storages of their own: a view has not."""
+        return self.outs[1 if self.node.op.alias else 0 :]
+
     def storage(self, name: str) -> Storage:
         """Return the storage of one of the node's tensors, as backward reads it."""
         pairs = (*zip(self.node.ins, self.ins, strict=True), *zip(self.node.outs, self.outs, strict=True))
@@ -323,7 +328,7 @@ class _Run:
         if segment is None:
             return
         todo = [*segment.before, *segment.instances]
-        made = {id(v.storage) for one in todo for v in one.outs}
+        made = {id(v.storage) for one in todo for v in one.made}
         for storage in (v.storage for one in todo for v in one.ins):
             if id(storage) not in made:
                 storage.last = max(storage.last, len(self.actions) - 1)
@@ -341,7 +346,7 @@ class _Run:
             self.put(tensor.name, outs[-1])
         one = _Instance(node, ins, tuple(outs), self.marks, dict(self.at), self.segment, need)
         one.extra = self.extras(one, "value") if need and self.segment is None else []
-        made = [v.storage for v in outs[1 if node.op.alias else 0 :]]
+        made = [v.storage for v in one.made]
         self.act(node.label, "forward", (v.storage for v in ins), [*made, *one.extra], runs=not node.op.alias)
         if need:
             self.tape.append(one)
@@ -350,7 +355,7 @@ class _Run:
         if self.past is not None:
             self.past.append(one)
         for value in ins:
-            self.readers.setdefault(id(value.storage), set()).add(id(self.segment))
+            self.readers.setdefault(id(value), set()).add(id(self.segment))
 
     def extras(self, one: _Instance, kind: str) -> list[Storage]:
         """Return the copies that eager torch keeps of a node beside the tensors of the graph."""
@@ -478,20 +483,30 @@ class _Run:
     def _expect(self, loss: _Value) -> None:
         """Count the cotangents that each value will get; what a node saves that gets none dies with its result."""
         self.left: Counter[int] = Counter()
-        reached, dead = {id(loss)}, dict[int, int]()
+        reached, self.dead = {id(loss)}, set[int]()
         for one in reversed(self.tape):
             out = one.outs[0]
-            if id(out) in reached:
-                values = [one.ins[slot] for slot in self.vjp(one).results]
-                self.left.update(map(id, values))
-                reached.update(map(id, values))
+            if id(out) not in reached:
+                self.dead.add(id(one))
                 continue
-            end = max(dead.get(id(out), -1), out.storage.last)
+            values = [one.ins[slot] for slot in self.vjp(one).results]
+            self.left.update(map(id, values))
+            reached.update(map(id, values))
+        self._drop([one for one in self.tape if one.segment is None or id(one) in self.dead], {})
+
+    def _drop(self, instances: Sequence[_Instance], again: Mapping[int, Storage]) -> None:
+        """Let what nodes save that get no cotangent die with their results, and with theirs what those save.
+
+        In a recomputation it is the new storages (``again``); what a checkpoint of forward saves is nothing.
+        """
+        ends: dict[int, int] = {}
+        for one in reversed([one for one in instances if id(one) in self.dead]):
+            out = one.outs[0]
+            end = max(ends.get(id(out), -1), again.get(id(out.storage), out.storage).last)
             for slot in one.wanted:
-                dead[id(one.ins[slot])] = max(dead.get(id(one.ins[slot]), -1), end)
-            if one.segment is None:
-                for name in self.reads_of(one):
-                    storage = one.storage(name)
+                ends[id(one.ins[slot])] = max(ends.get(id(one.ins[slot]), -1), end)
+            if one.segment is None or again:
+                for storage in (*map(one.storage, self.reads_of(one)), *(one.extra if again else ())):
                     storage.last = max(storage.last, end)
 
     def _lasts(self, storage: Storage) -> None:
@@ -604,7 +619,7 @@ class _Run:
         """Run a segment again, up to the last tensor it saves or to its end."""
         segment.ran = True
         todo, base, at = [*segment.before, *segment.instances], self.marks, self.at
-        inside = {id(v.storage) for one in todo for v in one.outs if not v.storage.fixed}
+        inside = {id(v.storage) for one in todo for v in one.made}
         inputs = {id(v.storage): v.storage for one in todo for v in one.ins}
         segment.inputs = [s for key, s in inputs.items() if key not in inside and _passing(s)]
         stop, runs_last = self._end(segment, len(segment.before))
@@ -634,13 +649,14 @@ class _Run:
     def _until_stop(self, segment: _Segment, rest: Sequence[_Instance]) -> None:
         """Keep to the end of a recomputation what it returns, and what ops that are not reached would read."""
         last = len(self.actions) - 1
-        mine = {id(v.storage) for one in segment.instances for v in one.outs}
-        returned = {key for key in mine if self.readers.get(key, set()) - {id(segment)}}
-        returned |= {id(self.get(name).storage) for name in self.graph.outputs} & mine
-        for key in {*returned, *(id(v.storage) for one in rest for v in one.ins)}:
+        outputs = {id(self.get(name)) for name in self.graph.outputs}
+        mine = [v for one in segment.instances for v in one.outs]
+        returned = [v for v in mine if id(v) in outputs or self.readers.get(id(v), set()) - {id(segment)}]
+        for key in {*(id(v.storage) for v in returned), *(id(v.storage) for one in rest for v in one.ins)}:
             storage = segment.again.get(key)
             if storage is not None and storage.kind == "recomputed":
                 storage.last = max(storage.last, last)
+        self._drop(segment.instances, segment.again)
 
     def _end(self, segment: _Segment, before: int) -> tuple[int, bool]:
         """Return the position of the last node that is run again, and whether it is run or only packs."""
