@@ -51,6 +51,9 @@ NOTHING_BASES = (9, 12)
 MERGED_ACTIONS = 700
 """How long a schedule may be for smaller counts to be looked at, whether one formula serves them too."""
 
+MOST_OUT, MOST_SYMBOLIC = 2_000, 64
+"""Iterations that are written out where there is no formula: with all sizes known, and with some open."""
+
 MOST_RAISED = 4
 """How far the least counts may be raised until the folded form holds from there on."""
 
@@ -118,7 +121,8 @@ class Course:
             policy = replace(policy, hold_output=True, input_grad=False)
         self.graph = graph
         self.policy = policy
-        self.shape = _shaped(graph, policy)
+        self.most = WRITTEN
+        self.shape = _shaped(graph, policy, self.most)
 
     @cached_property
     def _folded(self) -> _Form:
@@ -215,7 +219,34 @@ class Course:
         return tuple(dict.fromkeys(normal(substitute(e, self.shape.into)) for e in found))
 
     def candidates(self, weigh: Callable[[Size], Fraction]) -> tuple[Poly, ...]:
-        """Return the candidates for the peak, those that are needed."""
+        """Return the candidates for the peak, those that are needed.
+
+        Raises:
+            RuleError: there is no formula for every count, and no count is known.
+        """
+        try:
+            return self._candidates(weigh)
+        except RuleError:
+            if not self._write_out():
+                raise
+            return self._candidates(weigh)
+
+    def _write_out(self) -> bool:
+        """Write every iteration out, where all counts are integers and few; return whether that is new."""
+        if self.most != WRITTEN:
+            return False
+        sizes = {s for t in self.graph.tensors.values() for dim in t.dims for s in dim.free_symbols}
+        indices = {r.index for r, _ in walk(self.graph.nodes) if isinstance(r, Repeat)}
+        self.most = MOST_OUT if sizes <= indices else MOST_SYMBOLIC
+        shape = _shaped(self.graph, self.policy, self.most)
+        if _open_counts(shape) or max((int(r.count) for r in outermost(shape.graph)), default=0) > self.most:
+            return False
+        self.shape = shape
+        for name in ("_folded", "ring", "_formulas", "conditions", "runs_again"):
+            self.__dict__.pop(name, None)
+        return True
+
+    def _candidates(self, weigh: Callable[[Size], Fraction]) -> tuple[Poly, ...]:
         piece = Composer(self.ring, weigh).piece(self.whole, self.shape.into)
         return Contest(self.ring, tuple(self.least)).largest(piece.peaks)
 
@@ -422,21 +453,29 @@ def _formless(name: str, found: tuple[Event | None, Event | None]) -> RuleError:
 # ---- making a graph ready ----
 
 
-def _shaped(graph: Graph, policy: Policy) -> Shape:
-    """Return a graph with symbols for large counts and segments, ready to be scheduled at small ones."""
+def _open_counts(shape: Shape) -> bool:
+    """Say whether a count of repeats, segments or micro-batches is no integer."""
+    repeats = [r for r, _ in walk(shape.graph.nodes) if isinstance(r, Repeat)]
+    free = {s for r in repeats for end in (r.lo, r.hi) for s in end.free_symbols} - {r.index for r in repeats}
+    parts = [part for cut in shape.cuts.values() for part in (cut.segments, cut.size, cut.rest)]
+    return bool(free) or any(part.free_symbols for part in (*parts, shape.micro))
+
+
+def _shaped(graph: Graph, policy: Policy, most: int) -> Shape:
+    """Return a graph with symbols for counts above ``most``, ready to be scheduled at small ones."""
     names = _Names(graph)
     back: dict[str, Expr] = {}
     into, conditions = _quotients(graph, names, back)
     cut = policy.checkpoint.every is not None and not policy.checkpoint.every.is_Integer
-    nodes = tuple(_standing(node, names, back, always=cut) for node in graph.nodes)
+    nodes = tuple(_standing(node, names, back, most, always=cut) for node in graph.nodes)
     stood = replace(graph, nodes=nodes)
     cuts: dict[str, Cut] = {}
     for repeat in outermost(stood):
-        cut = _cut(repeat, policy, names, back, into, conditions)
+        cut = _cut(repeat, policy, names, back, into, conditions, most)
         if cut is not None:
             cuts[repeat.name] = cut
     micro = as_expr(policy.accumulate)
-    if micro.is_Integer and int(micro) > WRITTEN:
+    if micro.is_Integer and int(micro) > most:
         micro = names.stand(micro, "micro", back)
     return Shape(
         closed(stood) if policy.workload == "train" else stood,
@@ -486,13 +525,15 @@ def _quotients(graph: Graph, names: _Names, back: dict[str, Expr]) -> tuple[dict
     return chained, list(graph.conditions)
 
 
-def _standing(node: Step_, names: _Names, back: dict[str, Expr], *, always: bool = False) -> Step_:
+def _standing(
+    node: Step_, names: _Names, back: dict[str, Expr], most: int, *, always: bool = False
+) -> Step_:
     """Return a node with a symbol in the place of every large integer count, or of this one in any case."""
     if not isinstance(node, Repeat):
         return node
-    body = tuple(_standing(inner, names, back) for inner in node.body)
+    body = tuple(_standing(inner, names, back, most) for inner in node.body)
     count = node.count
-    if count.is_Integer and (int(count) > WRITTEN or (always and count > 0)):
+    if count.is_Integer and (int(count) > most or (always and count > 0)):
         return replace(node, body=body, hi=node.lo + names.stand(count, "count", back))
     return replace(node, body=body)
 
@@ -504,6 +545,7 @@ def _cut(
     back: dict[str, Expr],
     into: dict[str, Expr],
     conditions: list[Condition],
+    most: int,
 ) -> Cut | None:
     """Return the segments of an outermost repeat."""
     kind = policy.checkpoint.kind
@@ -517,10 +559,10 @@ def _cut(
         size = as_expr(policy.checkpoint.every)  # type: ignore[arg-type]
         _check_new(size, names)
     if whole.is_Integer and size.is_Integer:
-        return _integers(int(whole), int(size), names, back)
+        return _integers(int(whole), int(size), names, back, most)
     length = (
         size
-        if size.is_Symbol or (size.is_Integer and int(size) <= WRITTEN)
+        if size.is_Symbol or (size.is_Integer and int(size) <= most)
         else names.stand(size, "segment", back)
     )
     if kind == "sqrt":
@@ -545,14 +587,14 @@ def _check_new(size: Expr, names: _Names) -> None:
         )
 
 
-def _integers(count: int, size: int, names: _Names, back: dict[str, Expr]) -> Cut:
+def _integers(count: int, size: int, names: _Names, back: dict[str, Expr], most: int) -> Cut:
     """Return segments where count and length are integers: the last one may be shorter."""
     size = min(size, max(count, 1))
     segments = max(-(-count // size), 1)
     rest = max(count - (segments - 1) * size, 0)
 
     def stand(value: int, name: str) -> Expr:
-        return as_expr(value) if value <= WRITTEN else names.stand(as_expr(value), name, back)
+        return as_expr(value) if value <= most else names.stand(as_expr(value), name, back)
 
     length = stand(size, "segment")
     return Cut(stand(segments, "segments"), length, length if rest == size else stand(rest, "rest"))
