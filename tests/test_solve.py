@@ -260,7 +260,9 @@ def test_best_as_a_formula():
 SYMBOLIC = (
     "a*x + b {} c", "a*x {} b*x + c", "c - a*x {} b", "a*x^2 {} b*c", "a*x^2 + b*x {} c", "a/x + b {} c",
     "a*b*x/(a*b + a*x + b*x) {} c", "x*(a - b) {} c", "x*(a - b) + c {} 0", "a*x/(x + b) {} c",
-    "max(a*x, b*x) {} c", "a*sqrt(x) {} b", "a*x^3 {} b - c", "c - a*x^2 {} b*x", "x^2*(a - b) + c {} 0", "min(x/a, x/b) {} c",
+    "max(a*x, b*x) {} c", "a*sqrt(x) {} b", "a*x^3 {} b - c", "c - a*x^2 {} b*x",
+    "x^2*(a - b) + c {} 0", "min(x/a, x/b) {} c", "max(a*x + b, b*x + 2) {} c",
+    "min(a*x - b, x) {} c",
 )  # fmt: skip
 
 
@@ -357,6 +359,14 @@ def test_refusals_of_a_graph(gpt, name, sizes, said):
     """A name that is bound, or stands for others, cannot be solved for."""
     with pytest.raises(SymacctError, match=said):
         solve(gpt, "memory.static <= 80 GB", name, sizes=sizes)
+
+
+def test_what_is_rounded_is_an_integer():
+    """ceil(x) is not x: the answer is one over integers, and says so."""
+    found = solve(None, "ceil(x)*floor(x) <= 20", "x")
+    assert found.ranges == ((1, 4),)
+    assert "x is rounded, so an integer" in found.notes
+    assert solve(None, "x*x <= 20", "x").kind == "numbers"
 
 
 # ---- the face ----

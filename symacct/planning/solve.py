@@ -113,9 +113,9 @@ def _solved(asked: Asked, *, whole: bool) -> Solution:
     gap = normal(asked.gap)
     if not gap.has(symbol(asked.name)):
         return _constant(asked, gap)
+    rounds = asked.rounds or gap.has(ceiling, floor)
     if asked.others:
-        return _formula(asked, gap, whole=whole)
-    rounds = gap.has(ceiling, floor)
+        return _formula(asked, gap, whole=whole or rounds)
     if whole or rounds:
         found = _integers(asked, gap)
         return (

@@ -17,6 +17,8 @@ from symacct.errors import RuleError
 from symacct.planning.solve_sets import branches
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sympy import Expr
 
     from symacct.proof.decide import Box
@@ -61,18 +63,25 @@ def solved(gap: Expr, relation: str, name: str, box: Box) -> tuple[Case, ...]:
         raise RuleError(
             "a formula with maxima has no single solution", expected="numbers for all other sizes", fix=BIND
         )
-    found = [_Formula(form, relation, name, box).cases() for form in forms]
-    kinds = {case.relation for cases in found for case in cases}
-    if (
-        any(len(cases) != 1 or cases[0].positive or cases[0].value is None for cases in found)
-        or len(kinds) != 1
-    ):
-        raise RuleError(
-            "which maximum binds depends on the sizes", expected="numbers for all other sizes", fix=BIND
-        )
-    values = [cases[0].value for cases in found if cases[0].value is not None]
+    return _together([_Formula(form, relation, name, box).cases() for form in forms])
+
+
+def _together(found: Sequence[tuple[Case, ...]]) -> tuple[Case, ...]:
+    """Return where all of several conditions hold: the unknown is on the same side of each value.
+
+    Raises:
+        RuleError: it is not.
+    """
+    kinds = {cases[0].relation for cases in found}
+    others = {case.relation for cases in found for case in cases[1:]}
+    if len(kinds) != 1 or not kinds <= {"<=", "<", ">=", ">"} or not others <= {"none"}:
+        what = "which maximum binds depends on the sizes"
+        raise RuleError(what, expected="numbers for all other sizes", fix=BIND)
     kind = kinds.pop()
-    return (Case((), kind, Min(*values) if kind in ("<=", "<") else Max(*values)),)
+    values = [cases[0].value for cases in found if cases[0].value is not None]
+    value = Min(*values) if kind in ("<=", "<") else Max(*values)
+    positive = tuple(dict.fromkeys(one for cases in found for one in cases[0].positive))
+    return (Case(positive, kind, value), *([Case((), "none")] if others else []))
 
 
 def _steers(gap: Expr, relation: str) -> bool:

@@ -33,6 +33,7 @@ SUFFIX = re.compile(r"(?<![\w.])([0-9][0-9_.]*)(?:[kMBT]|[KMGT]i)(?=\s+[^\W\d])"
 """A number with a suffix before a unit: ``70B parameter``."""
 
 MOST_BELOW = 2
+ROUNDINGS = frozenset({"ceil", "ceiling", "floor"})
 OWN = re.compile(r"is what \S+ = \.\.\. binds")
 
 
@@ -52,6 +53,7 @@ class Asked:
         box: where sizes lie, and conditions that they satisfy.
         account: what quantities were looked up in.
         notes: how the text was read.
+        rounds: whether the text rounds something that holds the unknown, which is an integer then.
         again: gives both sides again with the unknown bound from the start, so that small counts are exact.
     """
 
@@ -66,6 +68,7 @@ class Asked:
     box: Box
     account: Account | None
     notes: tuple[str, ...]
+    rounds: bool = False
     again: Callable[[int], tuple[Expr, Expr]] | None = field(repr=False, compare=False, default=None)
 
     @property
@@ -138,7 +141,7 @@ def read_asked(
     notes = list(dict.fromkeys(notes))
     unit = typed.unit.unit or ONE
     return Asked(text.strip(), name, unit, claim.relation, left, right, typed.sides, size, box,
-                 placed_account, tuple(notes), again)  # fmt: skip
+                 placed_account, tuple(notes), _rounds(name, claim), again)  # fmt: skip
 
 
 def _rest(
@@ -188,6 +191,14 @@ def _occurs(name: str, claim: Claim, sides: Sides, account: Account | None, *, s
     trees = (claim.left, claim.right, *(one.tree for one in claim.where if one.name != name))
     written = any(part.form == "name" and part.name == name for tree in trees for part in walk(tree))
     return written or size or (account is not None and name in names_of(sides.left.expr - sides.right.expr))
+
+
+def _rounds(name: str, claim: Claim) -> bool:
+    """Say whether a text rounds something to an integer, and names the unknown in it or in what is bound."""
+    trees = (claim.left, claim.right, *(one.tree for one in claim.where))
+    bound = {one.name for one in claim.where}
+    calls = [part for tree in trees for part in walk(tree) if part.form == "call" and part.name in ROUNDINGS]
+    return any(one.form == "name" and one.name in {name, *bound} for call in calls for one in walk(call))
 
 
 def _again(

@@ -105,9 +105,9 @@ def _answer(found: Solution, style: Style) -> Iterator[Fact]:
 
 
 def _ends(found: Solution) -> Iterator[Fact]:
-    if found.asked.relation in ("<=", "<") and found.largest is not None:
+    if found.largest is not None:
         yield Fact("largest", f"{found.largest:,}{_unit(found)}")
-    elif found.asked.relation in (">=", ">") and found.smallest is not None:
+    elif found.smallest is not None:
         yield Fact("smallest", f"{found.smallest:,}{_unit(found)}")
 
 
