@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sympy import Integer, Max, Min, sqrt
 from sympy import fraction as over
 
+from symacct.algebra.budget import check_time
 from symacct.algebra.normal import normal
 from symacct.algebra.sign import sign_on_box
 from symacct.algebra.symbols import symbol
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 FLIPPED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<", "=": "="}
 SIGNS = {"positive": 1, "negative": -1, "zero": 0}
+MOST_PIECES = 6
+AT_LEAST, AT_MOST = ("positive", "nonnegative", "zero"), ("negative", "nonpositive")
 BIND = "give more sizes with --at, so that one name stays"
 
 
@@ -63,7 +66,25 @@ def solved(gap: Expr, relation: str, name: str, box: Box) -> tuple[Case, ...]:
         raise RuleError(
             "a formula with maxima has no single solution", expected="numbers for all other sizes", fix=BIND
         )
-    return _together([_Formula(form, relation, name, box).cases() for form in forms])
+    kept = _binding(forms, relation, box)
+    if len(kept) > MOST_PIECES:
+        what = f"{len(kept)} formulas may be the maximum, depending on the sizes"
+        raise RuleError(what, expected=f"at most {MOST_PIECES}, or numbers for all other sizes", fix=BIND)
+    return _together([_Formula(form, relation, name, box).cases() for form in kept])
+
+
+def _binding(forms: Sequence[Expr], relation: str, box: Box) -> list[Expr]:
+    """Return the formulas that no other one is beyond for all sizes: the rest never binds."""
+    sign = 1 if relation in ("<=", "<") else -1
+    kept: list[Expr] = []
+    for form in forms:
+        check_time()
+        gaps = ((other, sign_on_box(normal((other - form) * sign), box.lower)[0]) for other in kept)
+        signs = dict(gaps)
+        if not any(answer in AT_LEAST for answer in signs.values()):
+            kept = [other for other in kept if signs[other] not in AT_MOST]
+            kept.append(form)
+    return kept
 
 
 def _together(found: Sequence[tuple[Case, ...]]) -> tuple[Case, ...]:
