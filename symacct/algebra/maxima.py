@@ -14,7 +14,7 @@ from symacct.algebra.feasible import weights
 from symacct.algebra.sparse import Poly, at_least, plus, product, put_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from sympy import Expr
 
@@ -88,6 +88,43 @@ class Contest:
             winners.add(at)
         return tuple(distinct[at] for at in sorted(winners))
 
+    def same(self, left: Sequence[Poly], right: Sequence[Poly]) -> bool:
+        """Say whether two maxima are proved to be the same everywhere.
+
+        >>> from symacct.algebra.symbols import symbol
+        >>> from symacct.algebra.sparse import Ring
+        >>> B, D = symbol("B"), symbol("D")
+        >>> ring = Ring([B, D], {})
+        >>> contest = Contest(ring, [])
+        >>> two, three = [ring.poly(2 * B), ring.poly(2 * D)], [ring.poly(e) for e in (2 * B, B + D, 2 * D)]
+        >>> contest.same(two, three), contest.same(two[:1], three)
+        (True, False)
+        """
+        sides = ([self.unshifted(poly) for poly in left], [self.unshifted(poly) for poly in right])
+        table = self._values([*sides[0], *sides[1]])
+        split = len(sides[0])
+        if any(max(row[:split]) != max(row[split:]) for row in table):
+            return False
+        at = {0: range(split), 1: range(split, split + len(sides[1]))}
+        return all(
+            self._covered(
+                table, at[side][i], poly, {j: sides[1 - side][j - at[1 - side][0]] for j in at[1 - side]}
+            )
+            for side in (0, 1)
+            for i, poly in enumerate(sides[side])
+        )
+
+    def _covered(
+        self, table: Sequence[Sequence[int]], at: int, poly: Poly, others: Mapping[int, Poly]
+    ) -> bool:
+        """Say whether a polynomial is proved to be at most the largest of others."""
+        if any(at_least(other, poly) for other in others.values()):
+            return True
+        own = [[row[at], *(row[j] for j in others)] for row in table]
+        near = self._near(own, 0, set(range(1, len(others) + 1)))
+        listed = list(others.values())
+        return self.below(poly, [listed[i - 1] for i in near])
+
     def _values(self, polys: Sequence[Poly]) -> list[list[int]]:
         """Return the values of all candidates at the points, times a common denominator."""
         scale = lcm(*(c.denominator for poly in polys for c in poly.values()))
@@ -105,7 +142,7 @@ class Contest:
         """Return the winners that a candidate comes nearest to, where each of them is largest."""
         nearest: dict[int, float] = {}
         for row in table:
-            best = max(row)
+            best = max(row[one] for one in winners)
             gap = (best - row[at]) / (best or 1)
             for one in winners:
                 if row[one] == best and gap < nearest.get(one, gap + 1):

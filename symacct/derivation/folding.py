@@ -62,7 +62,7 @@ class Event:
     makes: tuple[Size, ...]
     drops: tuple[Size, ...]
     index: tuple[tuple[str, Expr], ...] = ()
-    """The iteration of each repeat around an op that runs again, as a formula, where its size depends on it."""
+    """Where an op that runs again stands in each repeat around it, as a formula, where its size varies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +133,7 @@ class _Events:
                 action.phase,
                 action.runs,
                 tuple(self.size(s, action.marks, action.at) for s in action.makes),
-                tuple(
-                    sorted((self.size(s, action.marks, action.at) for s in ends.get(at, ())), key=_order)
-                ),
+                tuple(sorted((self.size(s, action.marks, action.at) for s in ends.get(at, ())), key=_order)),
                 self.index(action),
             )
             for at, action in enumerate(self.schedule.actions)
@@ -286,6 +284,8 @@ def unfolded(items: Items, sizes: Mapping[str, Expr]) -> Iterator[Event]:
             yield bound
             continue
         count = int(evaluate(item.count, sizes))
+        if count < item.least:
+            raise RuleError(f"{item.name} has {count} turns and its form needs {item.least}")
         turn = turn_symbol(item.name).name
         for at in range(count):
             tail = at - (count - len(item.last))
