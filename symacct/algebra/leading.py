@@ -9,7 +9,7 @@ from sympy import Expr, Integer, Max, Min, ceiling, floor
 
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr
-from symacct.algebra.tables import UNIT, Terms, add_into, build
+from symacct.algebra.tables import UNIT, Number, Terms, add_into, build
 from symacct.algebra.terms import fraction, power, read, times
 from symacct.errors import RuleError
 
@@ -26,7 +26,7 @@ def leading_term(expr: Expr | int, growing: Collection[str]) -> tuple[Expr, Expr
     Roots of sums, `ceiling` and `floor` are replaced by their own leading terms.
 
     Raises:
-        RuleError: an atom has no leading term (`Max` of like degrees, exponentials), or leading terms cancel.
+        RuleError: an atom has no leading term (`Max` of signs that differ, exponentials), or leading terms cancel.
 
     >>> from symacct.algebra.symbols import symbol
     >>> B, D, L = symbol("B"), symbol("D"), symbol("L")
@@ -102,11 +102,47 @@ def _lead_of_atom(base: Expr, growing: frozenset[str]) -> Leading:
 
 
 def _lead_of_extreme(base: Expr, growing: frozenset[str]) -> Leading:
-    """Return the leading term of a `Max` or `Min` whose arguments are positive and of different degrees."""
-    leads = sorted((_lead(argument, growing) for argument in base.args), key=lambda one: one[0])
-    chosen = leads[-1] if isinstance(base, Max) else leads[0]
-    alone = sum(degree == chosen[0] for degree, _ in leads) == 1
-    if alone and all(value > 0 for _, lead in leads for value in lead.values()):
-        return chosen
-    what = f"which argument of {base.func.__name__} leads depends on the sizes"
-    raise RuleError(what, expected="positive arguments of different degrees", got=str(base)[:64])
+    """Return the leading term of a `Max` or `Min`: that of its arguments of the highest (lowest) degree.
+
+    Of several, the growing sizes that all of them share are taken out: ``max(L*B, 2*L)`` leads with L*max(B, 2).
+    """
+    largest = isinstance(base, Max)
+    leads = [_lead(argument, growing) for argument in base.args]
+    degree = (max if largest else min)(one for one, _ in leads)
+    tables = _distinct([table for one, table in leads if one == degree], largest=largest)
+    if any(value < 0 for _, table in leads for value in table.values()) and len(leads) > 1:
+        what = f"which argument of {base.func.__name__} leads depends on the sizes"
+        raise RuleError(what, expected="positive leading terms", got=str(base)[:64])
+    if len(tables) == 1:
+        return degree, tables[0]
+    shared = _shared(tables, growing)
+    inner = [build(times(table, power({shared: 1}, -1))) for table in tables]
+    atom = base.func(*sorted(inner, key=str), evaluate=False)
+    return degree, {shared | {(atom, 1)}: 1}
+
+
+def _distinct(tables: list[Terms], *, largest: bool) -> list[Terms]:
+    """Return tables without those that another one is seen to outdo."""
+    kept: list[Terms] = []
+    for table in tables:
+        if not any(_outdone(table, other, largest=largest) for other in kept):
+            kept = [other for other in kept if not _outdone(other, table, largest=largest)]
+            kept.append(table)
+    return kept
+
+
+def _outdone(table: Terms, other: Terms, *, largest: bool) -> bool:
+    """Say whether every coefficient of a table is at most (at least) that of another one."""
+    small, large = (table, other) if largest else (other, table)
+    return all(small.get(key, 0) <= large.get(key, 0) for key in {*small, *large})
+
+
+def _shared(tables: list[Terms], growing: frozenset[str]) -> frozenset[tuple[Expr, Number]]:
+    """Return the powers of growing sizes that all terms share."""
+    monomials = [dict(monomial) for table in tables for monomial in table]
+    found: dict[Expr, Number] = {}
+    for base, first in monomials[0].items():
+        least = min(first, *(monomial.get(base, 0) for monomial in monomials))
+        if base.is_Symbol and base.name in growing and least:
+            found[base] = least
+    return frozenset(found.items())

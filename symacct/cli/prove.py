@@ -103,22 +103,27 @@ def run(args: Namespace) -> int:
 
 
 def _account(args: Namespace) -> tuple[Account, Mapping[str, int]]:
+    """Return the account that a claim is about, and the sizes that are bound, those of the policy too."""
     from symacct.account import Account
-    from symacct.proof.prove import placed
+    from symacct.proof.lookup import names_under
     from symacct.readers.files import load
+    from symacct.syntax import read_sizes
 
     if args.what[0].endswith(".toml"):
         raise UsageError("a file of claims stands alone", expected=SHAPE, got=" ".join(args.what)[:72])
     graph = load(args.what[0], symbolic=args.symbolic)
-    account = Account(graph, options.read_policy(args), options.read_convention(args))
-    return placed(account, options.read_at(args, account.graph))
+    account = Account(graph, options.stated_policy(args, args.checkpoint), options.read_convention(args))
+    named = names_under(args.what[-1], account.policy)
+    own = {name: size for name, size in read_sizes(",".join(args.at)).items() if name in named}
+    return account, {**options.read_at(args, account.graph), **own}
 
 
 def _claim(args: Namespace, account: Account | None, sizes: Mapping[str, int]) -> int:
-    from symacct.proof.prove import prove
+    from symacct.proof.prove import placed, prove
 
     grow = tuple(options.words(args.grow))
     verdict = prove(account, args.what[-1], sizes=sizes, lets=args.let, assume=args.assume, grow=grow)
+    account = None if account is None else placed(account, sizes)[0]
     written = _written(args, verdict, account)
     if args.format == "json":
         output.write(_json(args, verdict, account, written))

@@ -13,6 +13,7 @@ from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr, symbol
 from symacct.errors import FormulaError
 from symacct.proof.decide import Box
+from symacct.proof.sizes import is_whole
 from symacct.syntax import read_formula
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def _at_least(found: Assumptions, left: Expr, right: Expr) -> None:
     condition = Condition("at_least", normal(left), normal(right))
     if _raise(condition, found.lower):
         return
-    if isinstance(left, Symbol) and left.name not in names_of(right):
+    if isinstance(left, Symbol) and left.name not in names_of(right) and is_whole(right):
         slack = SLACK.format(left.name)
         found.replaced[left.name] = normal(right + symbol(slack))
         found.lower[slack] = 0

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from itertools import islice, product
 from typing import TYPE_CHECKING, Any
 
 from sympy import Integer
 
 from symacct import kernel
 from symacct.algebra.condition import Condition
-from symacct.algebra.evaluate import evaluate, names_of
+from symacct.algebra.evaluate import names_of
 from symacct.algebra.leading import degree_in, leading_term
 from symacct.algebra.normal import normal
-from symacct.errors import RuleError, SizeError
+from symacct.errors import RuleError
 from symacct.proof.limits import constant_for, rate_for
 from symacct.proof.prefix import from_prefix, number, to_prefix
+from symacct.proof.sizes import made
 from symacct.proof.witness import Finder, words_of
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ __all__ = [
 
 Certificate = dict[str, Any]
 Bounds = Mapping[str, int] | int
-SMALL = (0, 1, 2, 3, 5, 7, 11)
 STARTS = (None, 2, 3, 4, 8, 16, 64, 1024)
 MOST_POINTS = 4_000
 
@@ -232,27 +231,9 @@ class _Case:
 
     def example(self) -> dict[str, str]:
         """Return sizes that satisfy all hypotheses, or nothing where a short search finds none."""
-        for sizes in islice(self._points(), MOST_POINTS):
-            try:
-                if all(c.holds(sizes) for c in self.conditions):
-                    return {name: str(value) for name, value in sizes.items()}
-            except (SizeError, RuleError):
-                continue
-        return {}
-
-    def _points(self) -> Iterator[dict[str, int]]:
-        equal = {c.left.name: c.right for c in self.conditions if c.kind == "equal" and c.left.is_Symbol}
-        free = [name for name in self.bounds if name not in equal]
-        for steps in sorted(product(SMALL[: 7 if len(free) < 5 else 3], repeat=len(free)), key=sum):
-            sizes = {name: self.bounds[name] + step for name, step in zip(free, steps, strict=True)}
-            for _ in equal:
-                for name, value in equal.items():
-                    if name not in sizes and set(names_of(value)) <= set(sizes):
-                        found = evaluate(value, sizes)
-                        if found.is_Integer and found >= self.bounds[name]:
-                            sizes[name] = int(found)
-            if set(sizes) == set(self.bounds):
-                yield {name: sizes[name] for name in self.bounds}
+        space = made(list(self.bounds), self.bounds, self.conditions)
+        found = next(space.valid(MOST_POINTS), {})
+        return {name: str(found[name]) for name in self.bounds} if found else {}
 
 
 def _turned(condition: Condition) -> Condition:
@@ -355,13 +336,15 @@ def _under(case: _Case, box: Box, finder: Finder) -> dict[str, Any] | None:
     left, right = (box.read(case.said[side]) for side in ("left", "right"))
     if not box.sure(left, strict=True):
         return None
-    most = constant_for(finder, box.over(right, left), case.growing, box.moving)
-    for times in (1, 2, 4):
-        least = ["/", "1", ["*", str(times), most]]
-        gap = box.minus(left, box.product(box.read(least), right)) if most is not None else None
-        witness = finder.find(gap) if gap is not None else None
-        if witness:
-            return {"least": least, "witness": witness}
+    for smaller in finder.lowered(left):
+        if not box.sure(smaller, strict=True):
+            continue
+        most = constant_for(finder, box.over(right, smaller), case.growing, box.moving)
+        for times in (1, 2, 4) if most is not None else ():
+            least = ["/", "1", ["*", str(times), most]]
+            witness = finder.find(box.minus(left, box.product(box.read(least), right)))
+            if witness:
+                return {"least": least, "witness": witness}
     return None
 
 

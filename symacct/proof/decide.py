@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from sympy import Max, Min
+
 from symacct.algebra.evaluate import names_of
 from symacct.algebra.leading import degree_in, leading_term
 from symacct.algebra.normal import is_zero, normal
 from symacct.algebra.sign import sign_on_box
 from symacct.errors import RuleError, UsageError
-from symacct.proof.search import Counterexample, counterexample
+from symacct.proof.certified import is_provable
+from symacct.proof.search import MOST_POINTS, Counterexample, counterexample
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -54,9 +57,16 @@ class Decision:
 
 
 def decide(
-    left: Expr, relation: str, right: Expr, box: Box | None = None, growing: tuple[str, ...] = ()
+    left: Expr,
+    relation: str,
+    right: Expr,
+    box: Box | None = None,
+    growing: tuple[str, ...] = (),
+    most: int = MOST_POINTS,
 ) -> Decision:
     """Decide ``left relation right`` for all sizes in a box, or as some sizes grow.
+
+    At most so many sizes are looked at for a counterexample.
 
     >>> from symacct.algebra.symbols import symbol
     >>> B, L = symbol("B"), symbol("L")
@@ -69,31 +79,31 @@ def decide(
     """
     where = box or Box()
     if relation == "=":
-        return _equal(left, right, where)
+        return _equal(left, right, where, most)
     if relation in ("<=", ">=", "<", ">"):
-        return _ordered(left, relation, right, where)
+        return _ordered(left, relation, right, where, most)
     if relation in ("~", "O", "Theta"):
-        return _asymptotic(left, relation, right, growing)
+        return _asymptotic(left, relation, right, growing, where)
     raise UsageError(f"unknown relation {relation!r}", expected=" ".join(RELATIONS), got=relation)
 
 
-def _equal(left: Expr, right: Expr, box: Box) -> Decision:
+def _equal(left: Expr, right: Expr, box: Box, most: int) -> Decision:
     if is_zero(left - right):
         return Decision("proved", "the difference is 0 in normal form")
-    point = counterexample(left, right, lambda value: value == 0, box.lower, box.conditions)
+    point = counterexample(left, right, lambda value: value == 0, box.lower, box.conditions, most)
     if point is not None:
         return Decision("refuted", "the two sides differ", point)
     return Decision("undecided", "the difference is not 0 in normal form, but no sizes show it")
 
 
-def _ordered(left: Expr, relation: str, right: Expr, box: Box) -> Decision:
+def _ordered(left: Expr, relation: str, right: Expr, box: Box, most: int) -> Decision:
     gap = normal(left - right) if relation in ("<=", "<") else normal(right - left)
     strict = relation in ("<", ">")
     answer, _ = sign_on_box(gap, box.lower)
     if answer in (BELOW if strict else AT_MOST):
         return Decision("proved", "with sizes counted from their least values all coefficients have one sign")
     test = _comparison(relation)
-    point = counterexample(left, right, test, box.lower, box.conditions)
+    point = counterexample(left, right, test, box.lower, box.conditions, most)
     if point is not None:
         return Decision("refuted", "it fails at a point", point)
     return Decision("undecided", "no sign of the difference could be shown, and no failing sizes found")
@@ -108,21 +118,38 @@ def _comparison(relation: str) -> Callable[[Fraction], bool]:
     }[relation]
 
 
-def _asymptotic(left: Expr, relation: str, right: Expr, growing: tuple[str, ...]) -> Decision:
+def _asymptotic(left: Expr, relation: str, right: Expr, growing: tuple[str, ...], box: Box) -> Decision:
     if not growing:
         return Decision("undecided", "nothing is said to grow")
     try:
-        judge = _equivalent if relation == "~" else _bounded
-        return judge(left, relation, right, growing)
+        if relation == "~":
+            return _equivalent(left, right, growing, box)
+        return _bounded(left, relation, right, growing)
     except RuleError as error:
         return Decision("undecided", error.what)
 
 
-def _equivalent(left: Expr, _relation: str, right: Expr, growing: tuple[str, ...]) -> Decision:
+def _equivalent(left: Expr, right: Expr, growing: tuple[str, ...], box: Box) -> Decision:
+    if left.has(Max, Min) or right.has(Max, Min):
+        return _same_leading(left, right, growing, box)
     limit = ratio_limit(left, right, growing)
     if limit is not None and is_zero(limit - 1):
         return Decision("proved", f"the ratio tends to 1 as {together(growing)}", limit=limit)
     return Decision("refuted", f"the ratio does not tend to 1 as {together(growing)}", limit=limit)
+
+
+def _same_leading(left: Expr, right: Expr, growing: tuple[str, ...], box: Box) -> Decision:
+    """Decide whether the ratio tends to 1 by the leading terms, which may be the largest of several formulas."""
+    grown = together(growing)
+    if degree_in(left, growing) != degree_in(right, growing):
+        return Decision("refuted", f"the ratio does not tend to 1 as {grown}")
+    leads = [leading_term(side, growing)[0] for side in (left, right)]
+    if is_zero(leads[0] - leads[1]) or is_provable(leads[0], "=", leads[1], box):
+        return Decision("proved", f"the leading terms are equal, and the ratio tends to 1 as {grown}")
+    point = counterexample(*leads, lambda value: value == 0, box.lower, box.conditions)
+    if point is not None:
+        return Decision("refuted", f"the leading terms differ as {grown}: at {point.describe()}")
+    return Decision("undecided", f"it is not seen whether the leading terms are equal as {grown}")
 
 
 def _bounded(left: Expr, relation: str, right: Expr, growing: tuple[str, ...]) -> Decision:

@@ -16,14 +16,15 @@ from symacct.algebra.sign import sign_on_box
 from symacct.algebra.symbols import symbol
 from symacct.errors import FormulaError, RuleError
 from symacct.proof.decide import Box, Decision
-from symacct.proof.search import Counterexample, points
+from symacct.proof.search import Counterexample
+from symacct.proof.sizes import made
 
 if TYPE_CHECKING:
     from sympy import Expr
 
 HEAD = re.compile(r"\s*\\?(argmin|min|lim)_\{?(\w+)\}?\s*\(")
 RELATION = re.compile(r"\s*(=)\s*(.+)", re.DOTALL)
-FEW_POINTS, DIGITS, CERTAIN = 12, 60, 40
+MOST_TRIES, DIGITS, CERTAIN = 12, 60, 40
 """How many sizes are tried, with how many digits, and how large a difference of roots must be to be one."""
 
 NOT_NEGATIVE = ("positive", "nonnegative", "zero")
@@ -120,12 +121,11 @@ def judge_extremum(form: str, name: str, inner: Expr, claimed: Expr, box: Box) -
 def _apart(left: Expr, right: Expr, box: Box) -> Counterexample | None:
     """Return the first of a few sizes at which two formulas, roots among them, differ for certain."""
     names = sorted({*names_of(left), *names_of(right)})
-    for sizes in islice(points(names, box.lower), FEW_POINTS):
-        if all(condition.holds(sizes) for condition in box.conditions):
-            values = [evaluate(side, {n: sizes[n] for n in names_of(side)}) for side in (left, right)]
-            gap = values[0] - values[1]
-            if abs(gap.evalf(DIGITS)) > Rational(1, 10**CERTAIN):
-                return Counterexample(tuple(sizes.items()), values[0], values[1])
+    for sizes in islice(made(names, box.lower, box.conditions).valid(), MOST_TRIES):
+        values = [evaluate(side, {n: sizes[n] for n in names_of(side)}) for side in (left, right)]
+        gap = values[0] - values[1]
+        if abs(gap.evalf(DIGITS)) > Rational(1, 10**CERTAIN):
+            return Counterexample(tuple(sizes.items()), values[0], values[1])
     return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sympy import Integer, Rational, fraction
+from sympy import Integer, Max, Min, Rational, fraction
 
 from symacct.algebra.evaluate import evaluate, names_of, substitute
 from symacct.algebra.leading import leading_term
@@ -105,7 +105,8 @@ def _ratio(exact: Expr, claim: Expr) -> Expr | None:
     if is_zero(exact):
         return None
     ratio = normal(claim / exact)
-    return ratio if ratio.is_number or not fraction(ratio)[1].is_Add else None
+    simple = not fraction(ratio)[1].is_Add and not ratio.has(Max, Min)
+    return ratio if ratio.is_number or simple else None
 
 
 def _bound(difference: Expr, box: Box) -> str | None:

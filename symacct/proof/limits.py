@@ -72,7 +72,10 @@ def rate_for(finder: Finder, ratio: Ratio, growing: Sequence[str], moving: Colle
 
 
 def _loose(finder: Finder, ratio: Ratio) -> Ratio:
-    """Return a bound on |ratio|: floor(x) as x - t and ceil(x) as x + t with t from 0 to 1, then no minus."""
+    """Return a bound on |ratio|, without a minus.
+
+    floor(x) stands as x - t and ceil(x) as x + t with t from 0 to 1, a min or max as the sum of its operands.
+    """
     total = kernel.constant(0)
     rounding: Ratio = {((THETA, 1),): Fraction(1)}, kernel.ONE
     for monomial, c in ratio[0].items():
@@ -82,6 +85,10 @@ def _loose(finder: Finder, ratio: Ratio) -> Ratio:
             part: Ratio = {((name, 1),): Fraction(1)}, kernel.ONE
             if word[0] in {"ceil", "floor"}:
                 part = finder.box.plus(finder.box.read(word[1]), rounding, 1 if word[0] == "ceil" else -1)
+            elif word[0] in {"max", "min"}:
+                part = kernel.constant(0)
+                for operand in word[1:]:
+                    part = finder.box.plus(part, _unsigned(finder.box.read(operand)))
             for _ in range(power):
                 value = finder.box.product(value, part)
         total = finder.box.plus(total, value)
@@ -89,6 +96,11 @@ def _loose(finder: Finder, ratio: Ratio) -> Ratio:
     for monomial, c in total[0].items():
         kernel.put(result, {tuple(pair for pair in monomial if pair[0] != THETA): abs(c)})
     return result, finder.box.times(total[1], ratio[1])
+
+
+def _unsigned(value: Ratio) -> Ratio:
+    """Return a fraction with all coefficients above the line positive."""
+    return {monomial: abs(c) for monomial, c in value[0].items()}, value[1]
 
 
 def _match(

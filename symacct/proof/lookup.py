@@ -1,30 +1,52 @@
-"""Looking quantities up: those of the graph at hand, and those of another one by its name."""
+"""Looking quantities up: those of the graph at hand, those of another one, and those under another choice."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from symacct.account import Account
+from symacct.adapters import parse_lora
+from symacct.errors import UsageError, unknown
+from symacct.policy import Policy, checkpoint, precision, whole_or_symbol
 from symacct.readers.files import load
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from symacct.quantity import Quantity
 
 ELSEWHERE = re.compile(r"([\w.]+)\((.+)\)")
+UNDER = re.compile(r"[\w.]\(\s*([a-z_]+\s*=[^()<>]*)\)")
+FLAGS = {"true": True, "false": False}
+READERS: Mapping[str, Callable[[str], object]] = {
+    "checkpoint": checkpoint,
+    "precision": precision,
+    "lora": parse_lora,
+    "accumulate": lambda text: whole_or_symbol(text, "the number of micro-batches"),
+    "optimizer": str, "saves": str, "grads": str, "update": str,
+    "hold_output": lambda text: _flag(text), "input_grad": lambda text: _flag(text),
+}  # fmt: skip
+"""How the choices of a policy are read that a claim may name, by the name of the field."""
+
+_OTHERS: WeakKeyDictionary[Account, dict[str, Account]] = WeakKeyDictionary()
 
 
 def lookup(account: Account | None) -> Callable[[str], Quantity] | None:
-    """Return what finds quantities by name: ``flops.model``, or ``flops.model(gelu)`` of another graph.
+    """Return what finds quantities by name.
 
-    Another graph is derived under the same policy and convention; sizes of one name are the same size.
+    ``flops.model`` is one of the graph at hand, ``flops.model(gelu)`` of another graph under the same policy and
+    convention, ``memory.peak(checkpoint=none)`` of this one under another choice. Sizes of one name are the same.
 
     >>> from symacct.account import derive
     >>> find = lookup(derive(load("relu"), workload="forward"))
     >>> print(find("flops.forward.all"), find("flops.forward.all(gelu)"))
     B*D FLOP 5*B*D FLOP
+    >>> find = lookup(derive(load("deep_linear"), checkpoint="every:1"))
+    >>> print(find("memory.activations(checkpoint=none, precision=fp32)"))
+    4*B*D*L byte
     """
     if account is None:
         return None
@@ -33,6 +55,60 @@ def lookup(account: Account | None) -> Callable[[str], Quantity] | None:
         elsewhere = ELSEWHERE.fullmatch(name)
         if elsewhere is None:
             return account[name]
-        return Account(load(elsewhere.group(2)), account.policy, account.convention)[elsewhere.group(1)]
+        return _other(account, elsewhere.group(2))[elsewhere.group(1)]
 
     return find
+
+
+def _other(account: Account, text: str) -> Account:
+    """Return the account of another graph, or of this one under other choices; derived once."""
+    others = _OTHERS.setdefault(account, {})
+    if text not in others:
+        if "=" in text:
+            others[text] = Account(account.source, under(account.policy, text), account.convention)
+        else:
+            others[text] = Account(load(text), account.policy, account.convention)
+    return others[text]
+
+
+def under(policy: Policy, text: str) -> Policy:
+    """Return a policy with other choices: ``checkpoint=none, grads=kept``.
+
+    Raises:
+        UnknownNameError: no such choice.
+        UsageError: one is given twice, or has no value.
+
+    >>> under(Policy(), "checkpoint=every:4, grads=kept").describe()
+    'workload train, precision bf16 (no fp32 copy of the parameters), saves backward, checkpoint every:4, gradients kept'
+    """
+    given: dict[str, str] = {}
+    for part in text.split(","):
+        name, _, value = (piece.strip() for piece in part.partition("="))
+        name = name.replace("-", "_")
+        if name not in READERS:
+            raise unknown("choice", name, sorted(READERS), where=f"({text})")
+        if name in given or not value:
+            raise UsageError("a choice is made once", expected="NAME=VALUE, NAME=VALUE", got=text)
+        given[name] = value
+    return chosen(policy, given)
+
+
+def chosen(policy: Policy, given: Mapping[str, str]) -> Policy:
+    """Return a policy with choices that are given as texts."""
+    return replace(policy, **{name: READERS[name](value) for name, value in given.items()})  # type: ignore[arg-type]
+
+
+def names_under(text: str, policy: Policy) -> list[str]:
+    """Return the symbols of the policies that a claim names: the k of ``memory.peak(checkpoint=every:k)``.
+
+    >>> names_under("memory.peak(checkpoint=every:q) <= memory.peak", Policy())
+    ['q']
+    """
+    found = [name for part in UNDER.findall(text) for name in under(policy, part).names]
+    return list(dict.fromkeys([*policy.names, *found]))
+
+
+def _flag(text: str) -> bool:
+    if text not in FLAGS:
+        raise unknown("answer", text, FLAGS)
+    return FLAGS[text]

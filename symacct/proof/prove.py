@@ -20,8 +20,9 @@ from symacct.proof.decide import Box, Decision, decide, together
 from symacct.proof.extremum import Extremum, judge_extremum, read_extremum
 from symacct.proof.growth import ways_of
 from symacct.proof.instead import Instead, instead
-from symacct.proof.lookup import lookup
-from symacct.proof.search import counterexample
+from symacct.proof.lookup import lookup, names_under
+from symacct.proof.region import cut_region, read_region
+from symacct.proof.search import FEW_POINTS, counterexample
 from symacct.proof.sources import Part, exact_and_claimed, parts, variations
 from symacct.proof.threshold import Threshold, is_threshold, judge_threshold, read_threshold
 from symacct.syntax import read_formula
@@ -128,26 +129,37 @@ def prove(
     """
     if isinstance(account, Graph | Definition):
         account = derive(account)
+    names, sizes = None, dict(sizes or {})
     if account is not None:
-        account, sizes = placed(account, sizes or {})
-    names = None if account is None else [*account.source.sizes]
-    written = read_threshold(text, names) if is_threshold(text) else None
-    extremum = read_extremum(text)
-    stated = written.condition if written else extremum.equation if extremum else text
+        own = names_under(text, account.policy)
+        names = [*account.source.sizes, *own]
+        given = {name: sizes[name] for name in own if name in sizes}
+        account, sizes = placed(account, sizes)
+        sizes = {**sizes, **given}
+    bare, where = cut_region(text)
+    written = read_threshold(bare, names) if is_threshold(bare) else None
+    extremum = read_extremum(bare)
+    stated = written.condition if written else extremum.equation if extremum else bare
     claim = read_claim(stated, names, QUANTITIES, lets)
-    assumptions = _assumed(assume, claim, account, sizes or {}, grow)
-    notes = [*(f"{name} = {size}" for name, size in (sizes or {}).items()), *assumptions.texts]
-    notes = [*claim.notes, *(f"assuming {one}" for one in notes)]
+    assumptions = _assumed(assume, claim, account, sizes, grow)
+    assumptions.conditions += read_region(where, claim.names)
+    notes = [*(f"{name} = {size}" for name, size in sizes.items()), *assumptions.texts]
+    notes = [*claim.notes, *(f"assuming {one}" for one in (*notes, *where))]
+    as_written = text if where else ""
     try:
         with within(seconds):
             if extremum is not None:
-                return replace(_of_extremum(extremum, claim, account, assumptions), notes=tuple(notes))
+                found = _of_extremum(extremum, claim, account, assumptions)
+                return replace(found, notes=tuple((*notes, *found.notes)), written=text)
             verdict = _judged(claim, account, assumptions, grow)
-            verdict = replace(verdict, notes=tuple(dict.fromkeys((*verdict.notes, *notes))))
+            notes = list(dict.fromkeys((*verdict.notes, *notes)))
+            verdict = replace(verdict, notes=tuple(notes), written=as_written)
             if written is not None:
                 return judge_threshold(verdict, written, assumptions)
     except LimitError as error:
-        return Verdict(claim, Decision("undecided", _too_large(error)), notes=tuple(notes))
+        return Verdict(
+            claim, Decision("undecided", _too_large(error)), notes=tuple(notes), written=as_written
+        )
     if verdict.outcome == "proved" and claim.relation in ("=", "O", "Theta"):
         return verdict
     return _explained(verdict, account, assumptions, seconds)
@@ -243,9 +255,11 @@ def _decided(
     claim: Claim, left: Expr, right: Expr, box: Box, ways: tuple[tuple[str, ...], ...]
 ) -> tuple[Decision, tuple[str, ...]]:
     if claim.relation not in ASYMPTOTIC:
-        decision = decide(left, claim.relation, right, box)
-        if decision.outcome == "undecided" and is_provable(left, claim.relation, right, box):
-            decision = Decision("proved", "a witness was found that the kernel accepts")
+        decision = decide(left, claim.relation, right, box, most=FEW_POINTS)
+        if decision.outcome == "undecided":
+            if is_provable(left, claim.relation, right, box):
+                return Decision("proved", "a witness was found that the kernel accepts"), ()
+            decision = decide(left, claim.relation, right, box)
         return decision, ()
     tried = [(decide(left, claim.relation, right, box, way), way) for way in ways]
     if not tried:

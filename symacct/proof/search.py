@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
-from itertools import combinations_with_replacement, islice
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from symacct.algebra.budget import check_time
 from symacct.algebra.evaluate import evaluate, names_of
-from symacct.algebra.terms import read
-from symacct.errors import RuleError, SizeError
+from symacct.proof.compiled import compiled, compiled_condition
+from symacct.proof.sizes import made, points
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from fractions import Fraction
 
     from sympy import Expr
 
     from symacct.algebra.condition import Condition
-    from symacct.algebra.tables import Terms
 
-MOST_POINTS, FEW_VALUES = 4000, 20
-LARGE = (10, 100, 1000, 10**4, 10**6)
+    Value = int | Fraction | None
 
-Value = Fraction | None
+__all__ = ["MOST_POINTS", "Counterexample", "compiled", "counterexample", "points"]
+
+MOST_POINTS, FEW_POINTS, FEW_VALUES = 4000, 300, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,7 @@ def counterexample(
     holds: Callable[[Fraction], bool],
     lower: Mapping[str, int],
     conditions: Sequence[Condition] = (),
+    most: int = MOST_POINTS,
 ) -> Counterexample | None:
     """Return the first sizes, by their sum, at which ``holds(left - right)`` is false.
 
@@ -55,15 +56,17 @@ def counterexample(
         holds: what the difference must satisfy.
         lower: the least value of each size.
         conditions: what sizes must satisfy to be looked at.
+        most: how many sizes are looked at.
     """
     difference = compiled(left - right)
-    names = sorted({*names_of(left), *names_of(right), *(n for c in conditions for n in c.names)})
-    for sizes in islice(points(names, lower), MOST_POINTS):
+    space = made(sorted({*names_of(left), *names_of(right)}), lower, conditions)
+    for sizes in islice(space.points(), most):
         check_time()
-        if all(condition.holds(sizes) for condition in conditions):
+        if sizes is not None:
             value = difference(sizes)
             if value is not None and not holds(value):
-                small = _shrunk(sizes, lambda at: _fails(at, difference, holds, conditions), lower)
+                checks = tuple(map(compiled_condition, conditions))
+                small = _shrunk(sizes, lambda at: _fails(at, difference, holds, checks), lower)
                 return Counterexample(tuple(small.items()), evaluate(left, small), evaluate(right, small))
     return None
 
@@ -72,10 +75,10 @@ def _fails(
     sizes: Mapping[str, int],
     difference: Callable[[Mapping[str, int]], Value],
     holds: Callable[[Fraction], bool],
-    conditions: Sequence[Condition],
+    conditions: Sequence[Callable[[Mapping[str, int]], bool]],
 ) -> bool:
     value = difference(sizes)
-    return value is not None and not holds(value) and all(one.holds(sizes) for one in conditions)
+    return value is not None and not holds(value) and all(one(sizes) for one in conditions)
 
 
 def _shrunk(
@@ -93,57 +96,3 @@ def _shrunk(
         if sizes == before:
             break
     return sizes
-
-
-def points(names: Sequence[str], lower: Mapping[str, int]) -> Iterator[dict[str, int]]:
-    """Yield sizes from the corner outwards, by the sum of their distances, mixed with some large ones.
-
-    >>> from itertools import islice
-    >>> list(islice(points(["B", "D"], {}), 3))
-    [{'B': 1, 'D': 1}, {'B': 2, 'D': 1}, {'B': 1, 'D': 2}]
-    """
-    corner = {name: lower.get(name, 1) for name in names}
-    if not names:
-        yield {}
-        return
-    for distance in range(MOST_POINTS):
-        for chosen in combinations_with_replacement(names, distance):
-            yield {name: corner[name] + chosen.count(name) for name in names}
-        if distance in (1, 3):
-            for large in LARGE:
-                yield {name: corner[name] + large for name in names}
-                for one in names:
-                    yield {name: corner[name] + (large if name == one else 0) for name in names}
-
-
-def compiled(expr: Expr) -> Callable[[Mapping[str, int]], Value]:
-    """Return a function that evaluates a formula exactly; None where it has no rational value."""
-    table = read(expr)
-    if all(base.is_Symbol and isinstance(power, int) for monomial in table for base, power in monomial):
-        return _polynomial(table)
-
-    def general(sizes: Mapping[str, int]) -> Value:
-        try:
-            value = evaluate(expr, {name: sizes[name] for name in names_of(expr)})
-        except (RuleError, SizeError):
-            return None
-        return Fraction(int(value.p), int(value.q)) if value.is_Rational else None
-
-    return general
-
-
-def _polynomial(table: Terms) -> Callable[[Mapping[str, int]], Value]:
-    rows = [(Fraction(c), [(base.name, power) for base, power in monomial]) for monomial, c in table.items()]
-
-    def value(sizes: Mapping[str, int]) -> Value:
-        total = Fraction(0)
-        for coefficient, powers in rows:
-            term = coefficient
-            for name, power in powers:
-                size = Fraction(sizes[name])
-                for _ in range(abs(int(power))):
-                    term = term * size if power > 0 else term / size
-            total += term
-        return total
-
-    return value

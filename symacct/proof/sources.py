@@ -17,6 +17,7 @@ from symacct.claims.check import walk
 from symacct.errors import SymacctError
 from symacct.proof.lookup import lookup
 from symacct.quantity import Quantity
+from symacct.terms import PEAKS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -109,7 +110,7 @@ def exact_and_claimed(claim: Claim) -> tuple[Tree, Tree]:
 
 
 def _adds_up(name: str) -> bool:
-    return name != "tokens" and not name.startswith("intensity") and "(" not in name
+    return name != "tokens" and name not in PEAKS and not name.startswith("intensity") and "(" not in name
 
 
 def _add(

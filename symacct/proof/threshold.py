@@ -16,8 +16,10 @@ from symacct.algebra.tables import build
 from symacct.algebra.terms import fraction, read
 from symacct.claims import Claim, read_claim, resolve
 from symacct.errors import FormulaError
+from symacct.proof.compiled import compiled
 from symacct.proof.decide import Box, Decision
-from symacct.proof.search import MOST_POINTS, Counterexample, compiled, points
+from symacct.proof.search import MOST_POINTS, Counterexample
+from symacct.proof.sizes import made
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -190,10 +192,11 @@ def _disagreement(verdict: Verdict, threshold: Threshold, left: Expr, right: Exp
     gap, distance = compiled(left - right), compiled(symbol(threshold.name) - threshold.value)
     condition, bound = TESTS[verdict.claim.relation], TESTS[threshold.relation]
     names = sorted({*names_of(left), *names_of(right), *names_of(threshold.value), threshold.name}
-                   | {name for one in verdict.box.conditions for name in one.names})  # fmt: skip
-    for sizes in islice(points(names, verdict.box.lower), MOST_POINTS):
+                   )  # fmt: skip
+    space = made(names, verdict.box.lower, verdict.box.conditions)
+    for sizes in islice(space.points(), MOST_POINTS):
         check_time()
-        if all(one.holds(sizes) for one in verdict.box.conditions):
+        if sizes is not None:
             values = gap(sizes), distance(sizes)
             if values[0] is None or values[1] is None or condition(values[0]) == bound(values[1]):
                 continue

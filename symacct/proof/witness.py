@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from symacct import kernel
 from symacct.algebra.feasible import weights
+from symacct.proof.ground import Ground
 from symacct.proof.prefix import Prefix, number
 
 if TYPE_CHECKING:
@@ -39,17 +40,37 @@ class Finder:
             self.box.work = 0
         if self.box.sure(value, strict=strict):
             return SHIFT
+        if found := Ground(self).find(value, strict=strict):
+            return found
         if depth < DEEPEST:
             for name in self._atoms(value, ("min", "max")):
-                if found := self._cases(value, name, strict=strict, depth=depth):
+                if self._bounds_it(value, name) and (
+                    found := self._cases(value, name, strict=strict, depth=depth)
+                ):
                     return found
         return self._combined(value, strict=strict)
 
+    def atoms_of(self, value: Ratio) -> list[Prefix]:
+        """Return what is rounded, or the least or largest of several, in a fraction."""
+        return [self.words[name] for name in self._atoms(value, ATOMS)]
+
     # ---- cases ----
+
+    def _bounds_it(self, value: Ratio, name: str) -> bool:
+        """Say whether all operands matter: a max with a minus, a min with a plus, or what stands in products."""
+        sign = 1 if self.words[name][0] == "max" else -1
+        return any(c * sign < 0 or power > 1 for m, c in value[0].items() for g, power in m if g == name)
 
     def _atoms(self, value: Ratio, heads: tuple[str, ...]) -> list[str]:
         found = {g for m in value[0] for g, _ in m if g in self.words and self.words[g][0] in heads}
         return sorted(found)
+
+    def lowered(self, value: Ratio) -> Iterator[Ratio]:
+        """Yield a fraction, and what it is at least: with each operand in the place of one max."""
+        yield value
+        for name in self._atoms(value, ("max",)):
+            for operand in self.words[name][1:]:
+                yield self._replaced(value, name, operand)
 
     def _cases(self, value: Ratio, name: str, *, strict: bool, depth: int) -> dict[str, Any] | None:
         each = []
@@ -162,7 +183,7 @@ class Finder:
 
     def _squares(self, top: Poly) -> Iterator[tuple[Poly, Ratio]]:
         """Yield (g, u - t*v): g*u^2 and g*v^2 occur with a plus, g*u*v with a minus."""
-        rooted = {self._rooted(m): c for m, c in top.items()}
+        rooted = {self.rooted(m): c for m, c in top.items()}
         positive = [(m, c) for m, c in rooted.items() if c > 0]
         for middle, c in rooted.items():
             if c > 0:
@@ -178,7 +199,7 @@ class Finder:
                                 (kernel.put({u: Fraction(1)}, {v: t}, -1), kernel.ONE),
                             )
 
-    def _rooted(self, monomial: Monomial) -> Monomial:
+    def rooted(self, monomial: Monomial) -> Monomial:
         """Return a monomial with sizes whose root is in play written as squares of it."""
         roots = {
             m[0][0]: name for name, p in self.box.roots.items() for m in p if len(p) == 1 and len(m) == 1

@@ -22,6 +22,7 @@ TAIL = re.compile(r"[eE][+-]?[0-9]+(?![^\W\d]|[.0-9])")
 CALL = re.compile(r"\s*\(")
 SUFFIX = re.compile(rf"({'|'.join(sorted(SUFFIXES, key=len, reverse=True))})(?=\s+{NAME}?([^\W\d]\w*))")
 GRAPH = re.compile(r"\(\s*([^\W\d][\w./-]*)\s*\)")
+CHOICES = re.compile(r"\(\s*([a-z_]+\s*=[^()<>]*?)\s*\)")
 BELOW = re.compile(r"\s*/\s*[\(" + NAME + r"]?([^\W\d]\w*)")
 SIGNS = ("**", *"+-*/^(),[]⌈⌉⌊⌋", BAR, BAR_END)
 KEEPS_UNIT = frozenset({"**", *"*/^()"})
@@ -222,8 +223,10 @@ class Tokenizer:
         return ("sign", "/", end) if word == "per" and self.in_unit else (None, word, end)
 
     def quantity(self, name: str, place: int) -> tuple[str, int]:
-        """Return a quantity with the graph in brackets that it is one of, and where it ends."""
+        """Return a quantity with the graph in brackets that it is one of, or the choices, and where it ends."""
         end = place + len(name)
+        if choices := CHOICES.match(self.plain, end):
+            return f"{name}({choices[1]})", choices.end()
         graph = GRAPH.match(self.plain, end)
         if graph and graph[1] not in self.names.names and graph[1] not in self.names.quantities:
             name, end = f"{name}({graph[1]})", graph.end()

@@ -1,0 +1,138 @@
+"""Formulas as functions of integer sizes, exact and fast: what a search evaluates thousands of times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from math import ceil, floor, isqrt
+from typing import TYPE_CHECKING
+
+from sympy import Max, Min, ceiling
+from sympy import floor as floor_of
+
+from symacct.algebra.evaluate import evaluate, names_of
+from symacct.algebra.terms import read
+from symacct.errors import RuleError, SizeError
+
+if TYPE_CHECKING:
+    from sympy import Expr
+
+    from symacct.algebra.condition import Condition
+    from symacct.algebra.tables import Terms
+
+Sizes = Mapping[str, int]
+Number = int | Fraction
+Value = Number | None
+Function = Callable[[Sizes], Value]
+HALF = Fraction(1, 2)
+
+
+class NoValueError(Exception):
+    """A part of a formula has no rational value at some sizes."""
+
+
+def compiled(expr: Expr) -> Function:
+    """Return a function that evaluates a formula exactly; None where it has no rational value.
+
+    >>> from symacct.algebra.symbols import symbol
+    >>> at = compiled(Max(symbol("B") / 2, 3))
+    >>> print(at({"B": 7}), at({"B": 2}))
+    7/2 3
+    """
+    inner = _sum(read(expr))
+
+    def value(sizes: Sizes) -> Value:
+        try:
+            return inner(sizes)
+        except (NoValueError, ZeroDivisionError):
+            return None
+
+    return value
+
+
+def _sum(table: Terms) -> Callable[[Sizes], Number]:
+    rows = []
+    for monomial, c in table.items():
+        whole = Fraction(c)
+        number: Number = int(whole) if whole.denominator == 1 else whole
+        rows.append((number, [(_base(base), Fraction(power)) for base, power in monomial]))
+
+    def value(sizes: Sizes) -> Number:
+        total: Number = 0
+        for number, factors in rows:
+            term = number
+            for base, power in factors:
+                term = term * _raised(base(sizes), power)
+            total += term
+        return total
+
+    return value
+
+
+def _base(base: Expr) -> Callable[[Sizes], Number]:
+    if base.is_Symbol:
+        name = base.name
+        return lambda sizes: sizes[name]
+    if isinstance(base, Max | Min):
+        choose, parts = (max if isinstance(base, Max) else min), [_sum(read(one)) for one in base.args]
+        return lambda sizes: choose(part(sizes) for part in parts)
+    if isinstance(base, ceiling | floor_of):
+        rounded, part = (ceil if isinstance(base, ceiling) else floor), _sum(read(base.args[0]))
+        return lambda sizes: rounded(part(sizes))
+    if base.is_Add or base.is_Rational:
+        return _sum(read(base))
+    return _other(base)
+
+
+def _other(base: Expr) -> Callable[[Sizes], Number]:
+    names = names_of(base)
+
+    def value(sizes: Sizes) -> Number:
+        try:
+            found = evaluate(base, {name: sizes[name] for name in names})
+        except (RuleError, SizeError):
+            raise NoValueError from None
+        if not found.is_Rational:
+            raise NoValueError
+        return Fraction(int(found.p), int(found.q))
+
+    return value
+
+
+def _raised(value: Number, power: Fraction) -> Number:
+    if power.denominator == 1:
+        if power > 0:
+            return value ** int(power)
+        return Fraction(1) / Fraction(value) ** int(-power)
+    if power.denominator != 2:
+        raise NoValueError
+    exact = Fraction(value)
+    if exact < 0:
+        raise NoValueError
+    above, below = isqrt(exact.numerator), isqrt(exact.denominator)
+    if above**2 != exact.numerator or below**2 != exact.denominator:
+        raise NoValueError
+    return _raised(Fraction(above, below), power * 2)
+
+
+def compiled_condition(condition: Condition) -> Callable[[Sizes], bool]:
+    """Return a function that says whether a condition holds; by evaluation where a root is irrational.
+
+    >>> from symacct.algebra.condition import Condition
+    >>> from symacct.algebra.symbols import symbol
+    >>> compiled_condition(Condition("divides", symbol("k"), symbol("L")))({"k": 2, "L": 5})
+    False
+    """
+    left, right = compiled(condition.left), compiled(condition.right)
+
+    def holds(sizes: Sizes) -> bool:
+        a, b = left(sizes), right(sizes)
+        if a is None or b is None:
+            return condition.holds(sizes)
+        if condition.kind == "equal":
+            return a == b
+        if condition.kind == "at_least":
+            return a >= b
+        return b == 0 if a == 0 else Fraction(b, a).denominator == 1
+
+    return holds
