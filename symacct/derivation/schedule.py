@@ -544,6 +544,7 @@ class _Run:
         vjp = self.vjp(one)
         local: dict[str, Storage] = {COTANGENT: g}
         clones: set[str] = set()
+        names = {name: f"gradient of {one.node.ins[slot]}" for slot, name in vjp.results.items()}
         for node in vjp.nodes:
             reads = [local[name] if name in local else one.storage(name) for name in node.ins]
             made = []
@@ -552,7 +553,8 @@ class _Run:
                     local[name] = reads[0]
                     clones |= {name} if strided(node.op) or node.ins[0] in clones else set()
                 else:
-                    local[name] = self.new(vjp.made[name], "gradient")
+                    tensor = replace(vjp.made[name], name=names.get(name, f"within {one.node.label}"))
+                    local[name] = self.new(tensor, "gradient")
                     made.append(local[name])
             if not node.op.alias:
                 self.act(one.node.label, "backward", reads, made)
@@ -600,7 +602,7 @@ class _Run:
 
     def new_like(self, value: _Value, kind: str) -> Storage:
         """Return a storage for the cotangent of a value, with the iterations of the value."""
-        tensor = replace(value.tensor, role="gradient")
+        tensor = replace(value.tensor, name=f"gradient of {value.tensor.name}", role="gradient")
         return Storage(tensor, kind, value.storage.at)
 
     def _settle(self) -> None:
