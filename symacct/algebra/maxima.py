@@ -11,7 +11,7 @@ from math import lcm, prod
 from typing import TYPE_CHECKING
 
 from symacct.algebra.feasible import weights
-from symacct.algebra.sparse import Poly, at_least, plus, product, put_in
+from symacct.algebra.sparse import Poly, at_least, moved, plus, product
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -49,11 +49,8 @@ class Contest:
 
     def unshifted(self, poly: Poly) -> Poly:
         """Return a polynomial in the sizes themselves."""
-        one = self.ring.number(1)
         for place in self.sizes:
-            powers = [0] * len(self.ring.bases)
-            powers[place] = 1
-            poly = put_in(poly, place, plus({tuple(powers): 1}, one, -1))
+            poly = moved(poly, place, -1)
         return poly
 
     def largest(self, candidates: Sequence[Poly]) -> tuple[Poly, ...]:

@@ -83,6 +83,25 @@ def put_in(poly: Poly, place: int, value: Poly) -> Poly:
     return found
 
 
+def moved(poly: Poly, place: int, by: int) -> Poly:
+    """Return the polynomial with ``x + by`` in the place of a generator ``x``.
+
+    >>> moved({(2,): 1}, 0, -1)
+    {(0,): 1, (1,): -2, (2,): 1}
+    """
+    found: Poly = {}
+    for powers, coefficient in poly.items():
+        highest = powers[place]
+        for power in range(highest + 1):
+            at = powers if power == highest else (*powers[:place], power, *powers[place + 1 :])
+            new = found.get(at, 0) + coefficient * comb(highest, power) * by ** (highest - power)
+            if new:
+                found[at] = new
+            else:
+                found.pop(at, None)
+    return found
+
+
 class Ring:
     """Generators with the least value of each; what is no polynomial in sizes is a generator of its own.
 

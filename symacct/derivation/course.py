@@ -18,7 +18,7 @@ from symacct.algebra.maxima import Contest
 from symacct.algebra.normal import normal, total
 from symacct.algebra.sparse import Poly, Ring, plus, product
 from symacct.algebra.symbols import as_expr, symbol
-from symacct.derivation.folding import Event, Items
+from symacct.derivation.folding import Event, Items, loops
 from symacct.derivation.forms import Form, Former
 from symacct.derivation.merging import merged
 from symacct.derivation.pieces import Composer, rest_symbol
@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 
 WRITTEN = 8
 """Counts up to this are written out; larger ones are folded."""
+
+GIVEN = frozenset({"graph", "policy", "most", "shape"})
+"""What a course is made of; all else is derived from these."""
 
 MOST_OUT, MOST_SYMBOLIC = 2_000, 64
 """Iterations that are written out where there is no formula: with all sizes known, and with some open."""
@@ -117,7 +120,7 @@ class Course:
 
     @cached_property
     def _formulas(self) -> tuple[Expr, ...]:
-        found = dict.fromkeys(_formulas(self.whole))
+        found = dict.fromkeys((*(size.elements for size in self._sizes), *_turns(self.whole)))
         return tuple(dict.fromkeys(normal(substitute(e, self.shape.into)) for e in found))
 
     def candidates(self, weigh: Callable[[Size], Fraction]) -> tuple[Poly, ...]:
@@ -144,23 +147,24 @@ class Course:
         if open_counts(shape) or max((int(r.count) for r in outermost(shape.graph)), default=0) > self.most:
             return False
         self.shape = shape
-        for name in (
-            "form",
-            "ring",
-            "_formulas",
-            "conditions",
-            "runs_again",
-            "merged",
-            "kept",
-            "repeated",
-            "peaks",
-        ):
-            self.__dict__.pop(name, None)
+        for name in self.__dict__.keys() - GIVEN:
+            del self.__dict__[name]
         return True
 
     def _candidates(self, weigh: Callable[[Size], Fraction]) -> tuple[Poly, ...]:
-        piece = Composer(self.ring, weigh).piece(self.whole, self.shape.into)
-        return Contest(self.ring, tuple(self.least)).largest(piece.peaks)
+        key = tuple(map(weigh, self._sizes))
+        if key not in self._found:
+            piece = Composer(self.ring, weigh).piece(self.whole, self.shape.into)
+            self._found[key] = Contest(self.ring, tuple(self.least)).largest(piece.peaks)
+        return self._found[key]
+
+    @cached_property
+    def _found(self) -> dict[tuple[Fraction, ...], tuple[Poly, ...]]:
+        return {}
+
+    @cached_property
+    def _sizes(self) -> tuple[Size, ...]:
+        return tuple(dict.fromkeys(_sizes(self.whole)))
 
     def parts(self, weigh: Callable[[Size], Fraction]) -> tuple[Expr, ...]:
         """Return what is neither saved nor a parameter's gradient at the peak, for each formula of it."""
@@ -251,11 +255,15 @@ def _untagged(powers: tuple[int, ...], place: int) -> tuple[int, ...]:
     return (*powers[:place], 0, *powers[place + 1 :])
 
 
-def _formulas(items: Items) -> Iterator[Expr]:
+def _sizes(items: Items) -> Iterator[Size]:
     for item in items:
         if isinstance(item, Event):
-            yield from (size.elements for size in (*item.makes, *item.drops))
+            yield from (*item.makes, *item.drops)
             continue
-        yield from (item.count, turn_symbol(item.name), rest_symbol(item.name))
         for part in (*item.first, item.body, *item.last):
-            yield from _formulas(part)
+            yield from _sizes(part)
+
+
+def _turns(items: Items) -> Iterator[Expr]:
+    for loop in loops(items):
+        yield from (loop.count, turn_symbol(loop.name), rest_symbol(loop.name))
