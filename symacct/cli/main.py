@@ -29,6 +29,7 @@ VERBS = {
     "calc": "arithmetic with units, checked: '6e24 FLOP / (4e17 FLOP/s)' --to day",
     "mfu": "MFU and HFU from a measurement; more than 1 is diagnosed",
     "plan": "one screen: parameters, FLOPs, days, memory, what binds",
+    "fit": "does it fit; if not, what makes it fit, by predicted step time",
     "solve": "the inverse question: for which sizes a condition holds",
     "sweep": "formulas over grids of sizes, machines and policies, to CSV",
     "check": "run a graph with torch: derived against counted",

@@ -48,6 +48,13 @@ _OTHERS = {
     "memory.kv_cache": "keys and values kept between tokens",
     "memory.kv_cache.token": "the same for one token, where each adds as many bytes",
 }
+_ON_MACHINE = {
+    "time.forward": "on a machine: the forward pass, for each op the larger of compute and memory",
+    "time.step": "on a machine: a training step, for each op the larger of compute and memory",
+    "time.token": "on a machine: decoding, from one token of a sequence to its next",
+    "throughput.tokens": "on a machine: tokens of a pass over its time",
+    "mfu.bound": "on a machine: model FLOPs of contractions over what the peak does in that time",
+}
 
 
 def _meanings() -> dict[str, str]:
@@ -60,7 +67,7 @@ def _meanings() -> dict[str, str]:
         table[name] = meaning
         table[f"{name}.read"] = f"{meaning}: read"
         table[f"{name}.written"] = f"{meaning}: written"
-    return table | _OTHERS
+    return table | _OTHERS | _ON_MACHINE
 
 
 MEANINGS: Mapping[str, str] = MappingProxyType(_meanings())
@@ -113,6 +120,7 @@ GROUPS = (
         ("memory.data", "memory.activations", "memory.kv_cache", "memory.kv_cache.token"),
     ),
     Group("peak memory", (), None, ("memory.activations.peak", "memory.peak", "memory.transient")),
+    Group("on a machine", (), None, tuple(_ON_MACHINE)),
 )
 """The sections of a report, in order."""
 
