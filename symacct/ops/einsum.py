@@ -179,7 +179,7 @@ def bind_words(equation: str, words: Sequence[tuple[str, ...]], ins: Sequence[Te
         GraphError: a tensor has another number of axes than its part of the equation, or one appears twice.
         SizeError: one word meets two sizes; size 1 is not stretched.
     """
-    sizes: dict[str, tuple[Expr, str]] = {}
+    sizes: dict[str, tuple[Expr, int, Tensor]] = {}
     for part, tensor in zip(words, ins, strict=True):
         if len(part) != len(tensor.axes):
             raise GraphError(
@@ -198,15 +198,16 @@ def bind_words(equation: str, words: Sequence[tuple[str, ...]], ins: Sequence[Te
             )
         for position, (word, dim) in enumerate(zip(part, tensor.dims, strict=True)):
             if word in sizes and not same(sizes[word][0], dim):
-                bound = ", ".join(f"{w}={s}" for w, (s, _) in sizes.items())
+                bound = ", ".join(f"{w}={s}" for w, (s, _, _) in sizes.items())
+                first, at, other = sizes[word]
                 raise SizeError(
                     f"axis {word} of {equation!r} has two sizes",
-                    expected=f"{word} = {sizes[word][0]} ({sizes[word][1]})",
+                    expected=f"{word} = {first} (bound by axis {at} of {other.describe()})",
                     got=f"{word} = {dim} (axis {position + 1} of {tensor.describe()})",
                     fix=f"sizes bound so far: {bound}; name the axes apart, or make the sizes equal",
                 )
-            sizes.setdefault(word, (dim, f"bound by axis {position + 1} of {tensor.describe()}"))
-    return {word: dim for word, (dim, _) in sizes.items()}
+            sizes.setdefault(word, (dim, position + 1, tensor))
+    return {word: dim for word, (dim, _, _) in sizes.items()}
 
 
 def _einsum(left: str, right: str, out: str) -> Einsum:
