@@ -76,8 +76,11 @@ class Account:
         dead: labels of ops that no output depends on; they are left out of every total.
     """
 
-    def __init__(self, source: Graph, policy: Policy, convention: Convention) -> None:
+    def __init__(
+        self, source: Graph, policy: Policy, convention: Convention, *, uneven: bool = False
+    ) -> None:
         """Prepare the workload's graph; everything else is derived when it is asked for."""
+        self._uneven = uneven
         self.source = source if policy.lora is None else adapted(source, policy.lora)
         self.policy = policy
         self.convention = convention
@@ -103,7 +106,23 @@ class Account:
     @cached_property
     def course(self) -> Course:
         """The step through memory: peaks, what is kept, what runs again."""
-        return Course(self.graph, self.policy)
+        return Course(self.graph, self.policy, uneven=self._uneven)
+
+    @property
+    def uneven(self) -> Account:
+        """The same account where a segment's length need not divide the count: the last one may be shorter.
+
+        Raises:
+            UsageError: nothing is cut into segments of a length.
+        """
+        if self.policy.checkpoint.kind != "every":
+            raise UsageError(
+                "only segments of a length may leave a shorter one",
+                where=self.policy.describe(),
+                expected="checkpoint every:K",
+                got=f"checkpoint {self.policy.checkpoint.describe()}",
+            )
+        return Account(self.source, self.policy, self.convention, uneven=True)
 
     @cached_property
     def _pass(self) -> Course:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING
 
 from symacct.algebra.condition import Condition, merge
@@ -22,10 +22,9 @@ from symacct.derivation.folding import Event, Items, loops
 from symacct.derivation.forms import Form, Former
 from symacct.derivation.merging import merged
 from symacct.derivation.pieces import Composer, rest_symbol
-from symacct.derivation.placement import outermost
 from symacct.derivation.runs import Run, net, runs
 from symacct.derivation.schedule import turn_symbol
-from symacct.derivation.shaping import open_counts, shaped
+from symacct.derivation.shaping import shaped
 from symacct.derivation.timeline import weight
 from symacct.errors import RuleError
 from symacct.nodes import Graph, Repeat, walk
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 WRITTEN = 8
 """Counts up to this are written out; larger ones are folded."""
 
-GIVEN = frozenset({"graph", "policy", "most", "shape"})
+GIVEN = frozenset({"graph", "policy", "uneven", "most", "shape"})
 """What a course is made of; all else is derived from these."""
 
 MOST_OUT, MOST_SYMBOLIC = 2_000, 64
@@ -54,22 +53,61 @@ class Course:
     Args:
         graph: the graph of the workload, without dead ops.
         policy: the choices of the run.
+        uneven: whether a segment's length need not divide the count, so that the last one may be shorter.
     """
 
-    def __init__(self, graph: Graph, policy: Policy) -> None:
+    def __init__(self, graph: Graph, policy: Policy, *, uneven: bool = False) -> None:
         """Prepare the graph; everything else is derived when it is asked for."""
         if policy.workload != "train":
             graph = replace(graph, trainable=frozenset())
             policy = replace(policy, hold_output=True, input_grad=False)
         self.graph = graph
         self.policy = policy
+        self.uneven = uneven
         self.most = WRITTEN
-        self.shape = shaped(graph, policy, self.most)
+        self.shape = shaped(graph, policy, self.most, uneven=uneven)
 
     @cached_property
     def form(self) -> Form:
-        """The step as folded loops, and from which counts on."""
+        """The step as folded loops, and from which counts on.
+
+        Raises:
+            RuleError: there is no one form for every count.
+        """
         return Former(self.shape, self.policy).form()
+
+    @cached_property
+    def _settled(self) -> bool:
+        """Write out what has no form, or none for the counts that are known; say whether that was so.
+
+        Raises:
+            RuleError: there is no formula.
+        """
+        try:
+            self._check_known()
+        except RuleError:
+            if not self._write_out():
+                raise
+            self._check_known()
+            return True
+        return False
+
+    def _check_known(self) -> None:
+        """Refuse formulas that do not hold for the counts that are known.
+
+        Raises:
+            RuleError: they begin at a larger one.
+        """
+        known = {one: at for one in self.form.least if (at := self.restored(one)).is_number}
+        if any(at < self.form.least[one] for one, at in known.items()):
+            short = [one for one, at in known.items() if at < self.merged[one]]
+            if short:
+                raise RuleError(
+                    f"the formulas for graph {self.graph.name} do not hold for a count of {known[short[0]]}",
+                    expected=f"at least {self.merged[short[0]]}",
+                    got=str(known[short[0]]),
+                    fix="bind the counts of its repeats",
+                )
 
     @property
     def whole(self) -> Items:
@@ -81,15 +119,32 @@ class Course:
         """The least value of each count that the folded form holds for."""
         return self.form.least
 
+    @property
+    def counts(self) -> tuple[Symbol, ...]:
+        """The counts, and how much shorter a last segment is."""
+        return tuple(self.starts(self.least))
+
+    def starts(self, least: Mapping[Symbol, int]) -> dict[Symbol, int]:
+        """Return the least values of counts and of how much shorter a last segment is."""
+        found = dict(least)
+        for length in self.shape.shorter.values():
+            form = self.shape.into[length]
+            for gap in form.free_symbols - set(self.least):
+                whole = next((at for one, at in least.items() if one.name == length), 0)
+                rest = normal(form - gap)
+                found[gap] = max(0, whole - int(rest)) if rest.is_Integer else 0
+        return found
+
     @cached_property
     def merged(self) -> Mapping[Symbol, int]:
         """The least value of each count that the formulas hold for, small cases looked at one by one."""
         return merged(self)
 
-    def at(self, one: Symbol, value: int) -> Course:
-        """Return the course with an integer in the place of a count."""
-        found = Course(self.graph, self.policy)
-        found.most, found.shape = self.most, self.shape.at(one, value)
+    def at(self, known: Mapping[Symbol, int]) -> Course:
+        """Return the course with integers in the place of counts."""
+        found = Course(self.graph, self.policy, uneven=self.uneven)
+        found.most = self.most
+        found.shape = reduce(lambda shape, item: shape.at(*item), known.items(), self.shape)
         return found
 
     @cached_property
@@ -116,7 +171,7 @@ class Course:
     @cached_property
     def ring(self) -> Ring:
         """The ring that all candidates live in."""
-        return Ring(self._formulas, self.least)
+        return Ring(self._formulas, self.starts(self.least))
 
     @cached_property
     def _formulas(self) -> tuple[Expr, ...]:
@@ -130,6 +185,7 @@ class Course:
             RuleError: there is no formula for every count, and no count is known.
         """
         try:
+            self._settled  # noqa: B018
             return self._candidates(weigh)
         except RuleError:
             if not self._write_out():
@@ -137,16 +193,13 @@ class Course:
             return self._candidates(weigh)
 
     def _write_out(self) -> bool:
-        """Write every iteration out, where all counts are integers and few; return whether that is new."""
-        if self.most != WRITTEN:
+        """Write out iterations that symbols stand in for, where they are few; return whether that is new."""
+        if self.most != WRITTEN or not any(value.is_Integer for value in self.shape.back.values()):
             return False
         sizes = {s for t in self.graph.tensors.values() for dim in t.dims for s in dim.free_symbols}
         indices = {r.index for r, _ in walk(self.graph.nodes) if isinstance(r, Repeat)}
         self.most = MOST_OUT if sizes <= indices else MOST_SYMBOLIC
-        shape = shaped(self.graph, self.policy, self.most)
-        if open_counts(shape) or max((int(r.count) for r in outermost(shape.graph)), default=0) > self.most:
-            return False
-        self.shape = shape
+        self.shape = shaped(self.graph, self.policy, self.most, uneven=self.uneven)
         for name in self.__dict__.keys() - GIVEN:
             del self.__dict__[name]
         return True
@@ -155,7 +208,7 @@ class Course:
         key = tuple(map(weigh, self._sizes))
         if key not in self._found:
             piece = Composer(self.ring, weigh).piece(self.whole, self.shape.into)
-            self._found[key] = Contest(self.ring, tuple(self.least)).largest(piece.peaks)
+            self._found[key] = Contest(self.ring, self.counts).largest(piece.peaks)
         return self._found[key]
 
     @cached_property
@@ -168,8 +221,9 @@ class Course:
 
     def parts(self, weigh: Callable[[Size], Fraction]) -> tuple[Expr, ...]:
         """Return what is neither saved nor a parameter's gradient at the peak, for each formula of it."""
+        self._settled  # noqa: B018
         tag = symbol("tagged_")
-        ring = Ring([*self._formulas, tag], self.least)
+        ring = Ring([*self._formulas, tag], self.starts(self.least))
         place = ring.places[tag]
         ring.least[place] = 0
         unit = {tuple(int(at == place) for at in range(len(ring.bases))): 1}
@@ -180,7 +234,7 @@ class Course:
         composer = Tagged(ring, tagged, unit)
         peaks = composer.piece(self.whole, self.shape.into).peaks
         plain = {i: {p: c for p, c in poly.items() if p[place] == 0} for i, poly in enumerate(peaks)}
-        best = Contest(ring, tuple(self.least)).largest(list(plain.values()))
+        best = Contest(ring, self.counts).largest(list(plain.values()))
         found = []
         for poly in best:
             at = next(i for i, other in plain.items() if other == poly)
@@ -199,20 +253,22 @@ class Course:
     @property
     def inputs(self) -> tuple[str, ...]:
         """Graph inputs that backward reads."""
+        self._settled  # noqa: B018
         return self.form.inputs
 
     @cached_property
     def conditions(self) -> tuple[Condition, ...]:
         """Return when the formulas hold."""
+        self._settled  # noqa: B018
         found = list(self.shape.conditions)
         for one, value in self.merged.items():
-            left = self.restored(one)
-            if not left.is_number:
-                found.append(Condition("at_least", left, as_expr(value)))
+            if value > 1 or one.name not in self.shape.shorter:
+                found.append(Condition("at_least", self.restored(one), as_expr(value)))
         return merge(c for c in found if not c.is_certain())
 
     def saved_when_forward_ends(self, weigh: Callable[[Size], Fraction]) -> dict[str, Expr]:
         """Return the bytes that are kept when the forward pass ends, by tensor."""
+        self._settled  # noqa: B018
         return {name: self.restored(expr) for name, expr in self._kept(weigh).items()}
 
     def _kept(self, weigh: Callable[[Size], Fraction]) -> dict[str, Expr]:
@@ -231,6 +287,7 @@ class Course:
 
     def again(self, label: str, expr: Expr) -> Expr:
         """Return what a node costs when it runs again: a formula in its iteration, summed over its runs."""
+        self._settled  # noqa: B018
         return self.restored(
             total(run.summed(substitute(expr, self.shape.into)) for run in self.runs_again[label])
         )

@@ -26,47 +26,89 @@ if TYPE_CHECKING:
 LONGEST = 700
 """How long a schedule may be for smaller counts to be looked at."""
 
+MOST = 60
+"""How many small cases are looked at."""
+
 
 def merged(course: Course) -> dict[Symbol, int]:
     """Return the least value of each count from which all formulas of a course hold."""
     found = dict(course.least)
     if course.form.length > LONGEST:
         return found
-    for one in sorted(found, key=str):
-        while found[one] > 1 and _serves(course, one, {**found, one: found[one] - 1}):
-            found[one] -= 1
+    cases = _Cases(course)
+    before: dict[Symbol, int] = {}
+    while found != before:
+        before = dict(found)
+        for one in sorted(found, key=lambda one: (one.name in course.shape.shorter.values(), one.name)):
+            while found[one] > 1 and cases.serve({one: found[one] - 1}, found):
+                found[one] -= 1
     return found
 
 
-def _serves(course: Course, one: Symbol, least: Mapping[Symbol, int]) -> bool:
-    """Say whether the formulas hold where a count has its least value, and the others at least theirs."""
-    value = least[one]
-    try:
-        small = course.at(one, value)
-        if any(at > least.get(other, 0) for other, at in small.merged.items()):
+class _Cases:
+    """Small cases of a course, each derived once."""
+
+    def __init__(self, course: Course) -> None:
+        self.course = course
+        self.known: dict[frozenset[tuple[Symbol, int]], Course] = {}
+
+    def serve(self, known: Mapping[Symbol, int], least: Mapping[Symbol, int]) -> bool:
+        """Say whether the formulas hold at known values of some counts, and least ones of the others."""
+        shorter = self.course.shape.shorter
+        for rest in (one for one in least if one.name in shorter):
+            whole = next((value for one, value in known.items() if one.name == shorter[rest.name]), None)
+            if whole is not None and rest in known and known[rest] > whole:
+                return True
+            if whole is not None and rest not in known:
+                return all(self.serve({**known, rest: at}, least) for at in range(1, whole + 1))
+        try:
+            small = self._small(known)
+            starts = {o: max(at, small.least.get(o, 1)) for o, at in least.items() if o not in known}
+            if not _same_sums(self.course, small, known) or not _same_peaks(
+                self.course, small, known, starts
+            ):
+                return False
+        except RuleError:
             return False
-        return _same_sums(course, small, one, value) and _same_peaks(course, small, one, least)
-    except RuleError:
-        return False
+        smaller = ({**known, one: at} for one, start in starts.items() for at in range(least[one], start))
+        return all(self.serve(each, least) for each in smaller)
+
+    def _small(self, known: Mapping[Symbol, int]) -> Course:
+        key = frozenset(known.items())
+        if key not in self.known:
+            if len(self.known) >= MOST:
+                raise RuleError("too many small cases", expected=f"at most {MOST}", got=str(MOST + 1))
+            self.known[key] = self.course.at(known)
+        return self.known[key]
 
 
-def _same_sums(course: Course, small: Course, one: Symbol, value: int) -> bool:
-    known = {one.name: as_expr(value)}
+def _same_sums(course: Course, small: Course, known: Mapping[Symbol, int]) -> bool:
     for mine, theirs in ((course.kept, small.kept), (course.repeated, small.repeated)):
-        at = {name: normal(substitute(expr, known)) for name, expr in mine.items()}
+        at = {name: _bound(expr, course, known) for name, expr in mine.items()}
         if {k: v for k, v in at.items() if v != 0} != {k: v for k, v in theirs.items() if v != 0}:
             return False
-    return course.inputs == small.inputs
+    return course.form.inputs == small.form.inputs
 
 
-def _same_peaks(course: Course, small: Course, one: Symbol, least: Mapping[Symbol, int]) -> bool:
-    known = {one.name: as_expr(least[one])}
+def _bound(expr: Expr, course: Course, known: Mapping[Symbol, int]) -> Expr:
+    """Return a formula of a course with counts bound; a length stands in it as the last one and the gap."""
+    values = {one.name: as_expr(value) for one, value in known.items()}
+    for one, value in known.items():
+        whole = course.shape.into.get(one.name)
+        if whole is not None and len(gaps := whole.free_symbols - set(known)) == 1:
+            (gap,) = gaps
+            values[gap.name] = normal(value - substitute(whole - gap, values))
+    return normal(substitute(expr, values))
+
+
+def _same_peaks(
+    course: Course, small: Course, known: Mapping[Symbol, int], counts: Mapping[Symbol, int]
+) -> bool:
     for mine, theirs in zip(course.peaks, small.peaks, strict=True):
-        left = [normal(substitute(expr, known)) for expr in mine]
-        right: list[Expr] = list(theirs)
-        others = {other: at for other, at in least.items() if other != one}
-        ring = Ring([*left, *right], others)
-        contest = Contest(ring, tuple(others))
+        left, right = [_bound(expr, course, known) for expr in mine], list(theirs)
+        starts = small.starts(counts)
+        ring = Ring([*left, *right], starts)
+        contest = Contest(ring, tuple(starts))
         if not contest.same([ring.poly(e) for e in left], [ring.poly(e) for e in right]):
             return False
     return True

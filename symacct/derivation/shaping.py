@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import isqrt
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -39,6 +39,7 @@ class Shape:
         back: what the symbols of the folded form stand for.
         micro: the number of micro-batches.
         conditions: what must hold beside the counts.
+        shorter: for a symbol that stands for a last segment, the one that stands for all others.
     """
 
     graph: Graph
@@ -48,6 +49,7 @@ class Shape:
     back: Mapping[str, Expr]
     micro: Expr
     conditions: tuple[Condition, ...]
+    shorter: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def at(self, one: Symbol, value: int) -> Shape:
         """Return the shape with an integer in the place of a count."""
@@ -67,149 +69,153 @@ class Shape:
         )
 
 
-def open_counts(shape: Shape) -> bool:
-    """Say whether a count of repeats, segments or micro-batches is no integer."""
-    repeats = [r for r, _ in walk(shape.graph.nodes) if isinstance(r, Repeat)]
-    free = {s for r in repeats for end in (r.lo, r.hi) for s in end.free_symbols} - {r.index for r in repeats}
-    parts = [part for cut in shape.cuts.values() for part in (cut.segments, cut.size, cut.rest)]
-    return bool(free) or any(part.free_symbols for part in (*parts, shape.micro))
+def shaped(graph: Graph, policy: Policy, most: int, *, uneven: bool = False) -> Shape:
+    """Return a graph with symbols for counts above ``most``, ready to be scheduled at small ones.
 
-
-def shaped(graph: Graph, policy: Policy, most: int) -> Shape:
-    """Return a graph with symbols for counts above ``most``, ready to be scheduled at small ones."""
-    names = _Names(graph)
-    back: dict[str, Expr] = {}
-    into, conditions = _quotients(graph, names, back)
-    cut = policy.checkpoint.every is not None and not policy.checkpoint.every.is_Integer
-    nodes = tuple(_standing(node, names, back, most, always=cut) for node in graph.nodes)
+    Where ``uneven`` is true, the length of a segment need not divide a count: the last one may be shorter.
+    """
+    making = _Making(graph, policy, most, uneven)
+    nodes = tuple(making.standing(node, always=making.open_segment) for node in graph.nodes)
     stood = replace(graph, nodes=nodes)
-    cuts: dict[str, Cut] = {}
-    for repeat in outermost(stood):
-        cut = _cut(repeat, policy, names, back, into, conditions, most)
-        if cut is not None:
-            cuts[repeat.name] = cut
+    cuts = {r.name: cut for r in outermost(stood) if (cut := making.cut(r)) is not None}
     micro = as_expr(policy.accumulate)
     if micro.is_Integer and int(micro) > most:
-        micro = names.stand(micro, "micro", back)
+        micro = making.stand(micro, "micro")
     return Shape(
         closed(stood) if policy.workload == "train" else stood,
         graph.outputs,
         MappingProxyType(cuts),
-        MappingProxyType(into),
-        MappingProxyType(back),
+        MappingProxyType(making.into),
+        MappingProxyType(making.back),
         micro,
-        tuple(conditions),
+        tuple(making.conditions),
+        MappingProxyType(making.shorter),
     )
 
 
-class _Names:
-    """New symbols that no size of the graph has."""
+class _Making:
+    """A shape while it is made: which symbols stand for what."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, policy: Policy, most: int, uneven: bool) -> None:  # noqa: FBT001
+        self.policy = policy
+        self.most = most
+        self.uneven = uneven
         self.taken = {*graph.sizes, *graph.aliases}
         self.made: dict[tuple[str, Expr], Symbol] = {}
+        self.back: dict[str, Expr] = {}
+        self.conditions = list(graph.conditions)
+        self.shorter: dict[str, str] = {}
+        self.into = self._quotients()
+
+    @property
+    def open_segment(self) -> bool:
+        """Whether the length of a segment is a symbol."""
+        every = self.policy.checkpoint.every
+        return every is not None and not every.is_Integer
 
     def fresh(self, name: str) -> Symbol:
+        """Return a symbol that no size of the graph has."""
         found = f"{name}_"
         while found in self.taken:
             found += "_"
         self.taken.add(found)
         return symbol(found)
 
-    def stand(self, value: Expr, name: str, back: dict[str, Expr]) -> Symbol:
+    def stand(self, value: Expr, name: str) -> Symbol:
         """Return the symbol that stands for a value, the same for equal values."""
         if (name, value) not in self.made:
             self.made[name, value] = self.fresh(name)
-            back[self.made[name, value].name] = value
+            self.back[self.made[name, value].name] = value
         return self.made[name, value]
 
+    def _quotients(self) -> dict[str, Expr]:
+        """Return ``h = a*q`` for each size that another one divides, so that quotients become sizes."""
+        into: dict[str, Expr] = {}
+        for condition in self.conditions:
+            over, by = condition.right, condition.left
+            if condition.kind == "divides" and over.is_Symbol and over.name not in into and by.is_Symbol:
+                into[over.name] = by * self.stand(over / by, "quotient")
+        return {
+            name: normal(substitute(value, {k: v for k, v in into.items() if k != name}))
+            for name, value in into.items()
+        }
 
-def _quotients(graph: Graph, names: _Names, back: dict[str, Expr]) -> tuple[dict[str, Expr], list[Condition]]:
-    """Return ``h = a*q`` for each size that another one divides, so that quotients become sizes."""
-    into: dict[str, Expr] = {}
-    for condition in graph.conditions:
-        over, by = condition.right, condition.left
-        if condition.kind == "divides" and over.is_Symbol and over.name not in into and by.is_Symbol:
-            quotient = names.stand(over / by, "quotient", back)
-            into[over.name] = by * quotient
-    chained = {
-        name: normal(substitute(value, {k: v for k, v in into.items() if k != name}))
-        for name, value in into.items()
-    }
-    return chained, list(graph.conditions)
+    def standing(self, node: Step_, *, always: bool = False) -> Step_:
+        """Return a node with a symbol in the place of each large count, or of this one in any case."""
+        if not isinstance(node, Repeat):
+            return node
+        body = tuple(self.standing(inner) for inner in node.body)
+        count = node.count
+        if count.is_Integer and (int(count) > self.most or (always and count > 0)):
+            return replace(node, body=body, hi=node.lo + self.stand(count, "count"))
+        return replace(node, body=body)
 
+    def cut(self, repeat: Repeat) -> Cut | None:
+        """Return the segments of an outermost repeat."""
+        kind = self.policy.checkpoint.kind
+        if kind not in ("every", "sqrt"):
+            return None
+        whole = normal(substitute(repeat.count, self.back))
+        if kind == "sqrt":
+            known = whole.is_Integer and whole > 0
+            size = as_expr(max(isqrt(int(whole) - 1) + 1, 1)) if known else sqrt(whole)
+        else:
+            size = as_expr(self.policy.checkpoint.every)  # type: ignore[arg-type]
+            self._check_new(size)
+        if whole.is_Integer and size.is_Integer:
+            return self._integers(int(whole), int(size))
+        if self.uneven and kind == "every":
+            return self._unequal(repeat.count, whole, size)
+        return self._equal(repeat.count, whole, size)
 
-def _standing(node: Step_, names: _Names, back: dict[str, Expr], most: int, *, always: bool = False) -> Step_:
-    """Return a node with a symbol in the place of every large integer count, or of this one in any case."""
-    if not isinstance(node, Repeat):
-        return node
-    body = tuple(_standing(inner, names, back, most) for inner in node.body)
-    count = node.count
-    if count.is_Integer and (int(count) > most or (always and count > 0)):
-        return replace(node, body=body, hi=node.lo + names.stand(count, "count", back))
-    return replace(node, body=body)
+    def _equal(self, count: Expr, whole: Expr, size: Expr) -> Cut:
+        """Return segments that are all as long as each other."""
+        plain = size.is_Symbol or (size.is_Integer and int(size) <= self.most)
+        length = size if plain else self.stand(size, "segment")
+        if self.policy.checkpoint.kind == "sqrt":
+            segments: Expr = length
+            self.conditions.append(Condition("equal", whole, ceiling(sqrt(whole)) ** 2))
+        else:
+            segments = self.stand(whole / size, "segments")
+            self.conditions.append(Condition("divides", size, whole))
+        if count.is_Symbol:
+            self.into[count.name] = segments * length
+        return Cut(segments, length, length)
 
+    def _unequal(self, count: Expr, whole: Expr, size: Expr) -> Cut:
+        """Return segments of which the last one has between one iteration and as many as the others."""
+        length = size if size.is_Symbol else self.stand(size, "segment")
+        segments = self.stand(ceiling(whole / size), "segments")
+        last = normal(whole - (ceiling(whole / size) - 1) * size)
+        rest = self.stand(last, "rest")
+        self.shorter[rest.name] = length.name
+        if length.name not in self.into:
+            self.into[length.name] = rest + self.stand(normal(size - last), "gap")
+        if count.is_Symbol:
+            self.into[count.name] = normal((segments - 1) * self.into[length.name] + rest)
+        return Cut(segments, length, rest)
 
-def _cut(
-    repeat: Repeat,
-    policy: Policy,
-    names: _Names,
-    back: dict[str, Expr],
-    into: dict[str, Expr],
-    conditions: list[Condition],
-    most: int,
-) -> Cut | None:
-    """Return the segments of an outermost repeat."""
-    kind = policy.checkpoint.kind
-    if kind not in ("every", "sqrt"):
-        return None
-    count = repeat.count
-    whole = normal(substitute(count, back))
-    if kind == "sqrt":
-        size = as_expr(max(isqrt(int(whole) - 1) + 1, 1)) if whole.is_Integer and whole > 0 else sqrt(whole)
-    else:
-        size = as_expr(policy.checkpoint.every)  # type: ignore[arg-type]
-        _check_new(size, names)
-    if whole.is_Integer and size.is_Integer:
-        return _integers(int(whole), int(size), names, back, most)
-    length = (
-        size
-        if size.is_Symbol or (size.is_Integer and int(size) <= most)
-        else names.stand(size, "segment", back)
-    )
-    if kind == "sqrt":
-        segments: Expr = length
-        conditions.append(Condition("equal", whole, ceiling(sqrt(whole)) ** 2))
-    else:
-        segments = names.stand(whole / size, "segments", back)
-        conditions.append(Condition("divides", size, whole))
-    if count.is_Symbol:
-        into[count.name] = segments * length
-    return Cut(segments, length, length)
+    def _check_new(self, size: Expr) -> None:
+        clash = sorted(s.name for s in size.free_symbols if s.name in self.taken)
+        if clash:
+            raise UsageError(
+                f"the length of a segment is called {clash[0]}, which is a size of the graph",
+                expected="an integer or a name of its own",
+                got=clash[0],
+                fix="call it k",
+            )
 
+    def _integers(self, count: int, size: int) -> Cut:
+        """Return segments where count and length are integers: the last one may be shorter."""
+        size = min(size, max(count, 1))
+        segments = max(-(-count // size), 1)
+        rest = max(count - (segments - 1) * size, 0)
+        length = self._written(size, "segment")
+        last = length if rest == size else self._written(rest, "rest")
+        return Cut(self._written(segments, "segments"), length, last)
 
-def _check_new(size: Expr, names: _Names) -> None:
-    clash = sorted(s.name for s in size.free_symbols if s.name in names.taken)
-    if clash:
-        raise UsageError(
-            f"the length of a segment is called {clash[0]}, which is a size of the graph",
-            expected="an integer or a name of its own",
-            got=clash[0],
-            fix="call it k",
-        )
-
-
-def _integers(count: int, size: int, names: _Names, back: dict[str, Expr], most: int) -> Cut:
-    """Return segments where count and length are integers: the last one may be shorter."""
-    size = min(size, max(count, 1))
-    segments = max(-(-count // size), 1)
-    rest = max(count - (segments - 1) * size, 0)
-
-    def stand(value: int, name: str) -> Expr:
-        return as_expr(value) if value <= most else names.stand(as_expr(value), name, back)
-
-    length = stand(size, "segment")
-    return Cut(stand(segments, "segments"), length, length if rest == size else stand(rest, "rest"))
+    def _written(self, value: int, name: str) -> Expr:
+        return as_expr(value) if value <= self.most else self.stand(as_expr(value), name)
 
 
 def small_counts(shape: Shape, base: int) -> dict[str, int]:
@@ -221,7 +227,7 @@ def small_counts(shape: Shape, base: int) -> dict[str, int]:
     counts = dict.fromkeys(sorted(free), base)
     for cut in shape.cuts.values():
         for part in (cut.segments, cut.size, cut.rest):
-            counts |= {s.name: base - 1 for s in part.free_symbols}
+            counts |= {s.name: base - 1 - (s.name in shape.shorter) for s in part.free_symbols}
     counts |= derived_counts(shape, counts)
     for _ in range(base):
         short = [r for r in repeats if not r.count.free_symbols & {q.index for q in repeats}]
