@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from symacct.account import Account, derive
 from symacct.algebra.evaluate import evaluate
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from symacct.build import Definition
     from symacct.execution.gradients import Disagreement
+    from symacct.execution.interpret import Key
     from symacct.nodes import Graph
 
 EQUAL, DIFFERS, NOT_VOUCHED = "equal", "differs", "not vouched"
@@ -123,7 +124,7 @@ def _broken(account: Account, sizes: Mapping[str, int]) -> tuple[str, ...]:
 
 
 def _checked(account: Account, sizes: Mapping[str, int], seed: int, small: tuple[str, ...]) -> CheckResult:
-    _affordable(account, sizes)
+    affordable(account, sizes)
     counted = count(account.step, sizes, seed=seed)
     saved = compare_saved(account, sizes, counted.kept)
     failed, arrays = _arrays(account, sizes, seed)
@@ -131,7 +132,7 @@ def _checked(account: Account, sizes: Mapping[str, int], seed: int, small: tuple
         *_flops(account, sizes, counted),
         _activations(account, saved),
         *arrays,
-        *_static(account, sizes, counted),
+        *static_rows(account, sizes, counted.gradients),
     )
     differences = [
         f"saved by {label}: derived {a}, torch keeps {b}" for label, (a, b) in saved.differences.items()
@@ -141,7 +142,7 @@ def _checked(account: Account, sizes: Mapping[str, int], seed: int, small: tuple
     return CheckResult(account.source.name, sizes, rows, tuple(differences), unvouched, small)
 
 
-def _affordable(account: Account, sizes: Mapping[str, int]) -> None:
+def affordable(account: Account, sizes: Mapping[str, int]) -> None:
     """Refuse a run that would take this machine's memory, or hours.
 
     Raises:
@@ -230,12 +231,18 @@ def _agreeing(what: str, total: int, wrong: int, note: str) -> Row:
     return Row(what, total, total - wrong, "array", DIFFERS if wrong else EQUAL, note)
 
 
-def _static(account: Account, sizes: Mapping[str, int], counted: Counted) -> Iterator[Row]:
-    """Compare parameters, gradients and optimizer states with torch's own."""
+def static_rows(account: Account, sizes: Mapping[str, int], gradients: Mapping[Key, Any]) -> Iterator[Row]:
+    """Compare parameters, gradients and optimizer states with torch's own.
+
+    Args:
+        account: in fp32.
+        sizes: all of its sizes.
+        gradients: what torch formed, by tensor and iteration; None where none reached it.
+    """
     graph = prepared(account.source, account.policy.workload)
     real = step_once("sgd", "fp32", list(shapes(graph, sizes))).parameters
     yield compared("memory.parameters", _value(account, "memory.parameters", sizes), real, "byte", "fp32")
-    weights = [g for key, g in counted.gradients.items() if graph.tensors[key[0]].role == "weight"]
+    weights = [g for key, g in gradients.items() if graph.tensors[key[0]].role == "weight"]
     trained = [g for g in weights if g is not None]
     real = sum(g.nbytes for g in trained)
     yield compared("memory.gradients", _value(account, "memory.gradients", sizes), real, "byte", "fp32")

@@ -12,7 +12,7 @@ from symacct.machines import Figure, Machine, Named, Peak
 from symacct.policy import DTYPE_BITS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from symacct.execution.measure_clock import Spread
     from symacct.execution.measure_device import Device
@@ -89,15 +89,16 @@ def again(device: Device, rates: tuple[Rate, ...], dtype: str, tell: Tell) -> tu
     tell(f"calibrating {dtype} once more")
     found = []
     for rate in rates:
-        taken = rate
-        if rate.dtype == dtype or rate.what == COPY:
-            spread = timed(device.clock, rate.make())
-            taken = rate if rate.spread.median <= spread.median else replace(rate, spread=spread)
-        found.append(taken)
+        others = [rate]
+        if rate.what == PEAK and rate.dtype == dtype:
+            others += _contractions(device, dtype)
+        elif rate.what == COPY or rate.dtype == dtype:
+            others.append(replace(rate, spread=timed(device.clock, rate.make())))
+        found.append(_largest(others))
     return tuple(found)
 
 
-def _largest(rates: Iterator[Rate]) -> Rate:
+def _largest(rates: Iterable[Rate]) -> Rate:
     return max(rates, key=lambda rate: rate.value)
 
 

@@ -108,7 +108,7 @@ class _Step:
     trained: list[Key] = field(default_factory=list)
     used: dict[Key, Any] = field(default_factory=dict)
     saved: tuple[Row, ...] | None = None
-    kept: int = 0
+    kept: dict[Key, int] = field(default_factory=dict)
     loss: float = 0.0
     run: Run = field(init=False)
 
@@ -126,9 +126,15 @@ class _Step:
                 weight = tensors[key[0]].role == "weight"
                 if weight and self.plan.grads == "kept":
                     leaf.grad = self.torch.zeros_like(leaf)
-                    self.kept += leaf.grad.nbytes
+                    leaf.register_post_accumulate_grad_hook(self._note(key))
                 if weight and self.plan.update == "fused":
                     leaf.register_post_accumulate_grad_hook(self._use(key))
+
+    def _note(self, key: Key) -> Any:
+        def note(leaf: Any) -> None:
+            self.kept[key] = leaf.nbytes
+
+        return note
 
     def _use(self, key: Key) -> Any:
         def use(leaf: Any) -> None:
@@ -202,10 +208,12 @@ class _Step:
             self.saved or (),
             tuple((written(key), leaves[key].nbytes) for key in data),
             tracker.live,
-            self.kept,
+            sum(self.kept.values()),
             self.loss,
             {key: self.used[key] if key in self.used else leaves[key].grad for key in self.trained},
             dict(self.run.again),
+            tracker.marked_peak(),
+            sum(a.nbytes for key, a in leaves.items() if self.graph.tensors[key[0]].role == "input"),
         )
 
 
@@ -228,6 +236,8 @@ class _Segment:
         part, step = self.part, self.step
         env = dict(zip(part.reads, arrays, strict=True))
         if self.enters is None:
+            for array in arrays:
+                step.run.tracker.mark(array)
             with step.torch.no_grad():
                 step.execute(part.before, part.dies_before, env)
             env |= {key: step.run.enter(env[key]) for key in self.trains}

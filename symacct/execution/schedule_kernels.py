@@ -195,6 +195,8 @@ class Run:
         form = one.form
         read = [(form.ins[slot], one.ins[slot]) for slot in recipe.ins]
         self.data |= {key: None for _, key in read if key in self.leaves}
+        for array in kept:
+            self.tracker.mark(array)
         names = [tensor.name for tensor, _ in read] + [form.outs[slot].name for slot in recipe.outs]
         values: dict[str, Any] = {COTANGENT: g, **dict(zip(names, kept, strict=True))}
         at = written(("", one.outs[0][1]))

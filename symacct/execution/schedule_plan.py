@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from symacct.execution.schedule_program import Segments
     from symacct.execution.track import Row
 
-SEGMENTS = ("every", "regions", "store-nothing")
+SEGMENTS = ("every", "sqrt", "regions", "store-nothing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +23,10 @@ class Plan:
     """How a step is run.
 
     Attributes:
-        segments: what is run again in backward. None: nothing. ``("every", k)``: the iterations of each
-            outermost repeat in groups of k. ``("regions", names)``: each maximal run of nodes of one scope
-            whose label has one of the names. ``("store-nothing",)``: each iteration from the first on.
+        segments: what is run again in backward. None: the graph's own regions. ``("every", k)``: the
+            iterations of each outermost repeat in groups of k; ``("sqrt",)``: of the root of their number,
+            rounded up. ``("regions", names)``: each maximal run of nodes of one scope and one region, by the
+            regions' names. ``("store-nothing",)``: each iteration from the first on.
         recompute: ``needed`` ends at the last saved tensor, ``full`` runs all of a segment.
         hold_output: whether the outputs live until the micro-batch ends.
         grads: ``fresh``, or ``kept``: gradients of the weights exist already and are added to.
@@ -72,10 +73,12 @@ class Tracked:
         saved: what lives for backward when the (first) forward pass ends, by name.
         data: graph inputs that backward reads, by name; they lived before.
         end: what is alive when the step ends.
-        kept: gradients that lived before.
+        kept: gradients that lived before and were added to.
         loss: the value of the loss, of the last micro-batch.
         gradients: of what trains, by tensor and iteration; None where none reached it.
         again: how often each op was run again, by label.
+        saved_peak: the most that was alive of what backward reads.
+        inputs: bytes of all graph inputs; they lived before.
     """
 
     peak: int
@@ -87,6 +90,8 @@ class Tracked:
     loss: float
     gradients: Mapping[Key, Any]
     again: Mapping[str, int]
+    saved_peak: int
+    inputs: int
 
     @property
     def saved_bytes(self) -> int:

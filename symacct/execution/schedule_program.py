@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from itertools import groupby
+from math import isqrt
 from typing import TYPE_CHECKING
 
 from symacct.algebra.evaluate import names_of
@@ -85,8 +86,12 @@ def linearise(
     """Return a graph at integer sizes as parts; its values are the graph's outputs and those that are held.
 
     Raises:
-        GraphError: a repeat that sums over its iterations, or an op that writes into a cache.
+        GraphError: a repeat that sums over its iterations, an op that writes into a cache, a region of the
+            graph's own that keeps some of its results.
     """
+    kept = [label for region in graph.remats for label in region.keep]
+    if kept:
+        raise GraphError(f"{kept[0]} is kept although its region runs again, which is not run here")
     flat = _Flat(graph, segments)
     place = Place(sizes)
     flat.walk(graph.nodes, place, None, depth=0)
@@ -108,24 +113,34 @@ class _Flat:
 
     def walk(self, nodes: tuple[Step_, ...], place: Place, group: Group | None, depth: int) -> None:
         """List nodes; ``group`` is the part that they belong to, or None where each scope decides."""
-        current: Group | None = None
+        current: tuple[str, Group] | None = None
         for node in nodes:
             own = group
-            if group is None and self._inside(node.label):
-                current = own = current or self._fresh(AGAIN)
-            else:
+            region = self._region(node.label) if group is None else None
+            if region is None:
                 current = None
+            else:
+                same = current is not None and current[0] == region
+                current = current if same else (region, self._fresh(AGAIN))
+                own = current[1] if current is not None else None
             if isinstance(node, Repeat):
                 self._repeat(node, place, own, depth)
             else:
                 self._node(node, place, own)
 
-    def _inside(self, label: str) -> bool:
-        kind, *rest = self.segments or ("",)
+    def _region(self, label: str) -> str | None:
+        """Return the region that a node belongs to: one of the graph's own, or the last of those named."""
+        kind, *rest = self.segments or ("own",)
+        if kind == "own":
+            return next((one.name for one in self.graph.remats if label in one.labels), None)
         if kind != "regions":
-            return False
+            return None
         names = rest[0] if isinstance(rest[0], tuple) else (str(rest[0]),)
-        return any(part in names for part in label.split("/"))
+        for name in reversed(names):
+            at = f"/{label}/".find(f"/{name}/")
+            if at >= 0:
+                return label[: at + len(name)]
+        return None
 
     def _fresh(self, kind: str, *facts: object) -> Group:
         self.groups += 1
@@ -147,17 +162,18 @@ class _Flat:
             for c, key in zip(repeat.carry, carried, strict=True):
                 self.same[inner.key(self.graph.tensors[str(c.enter)])] = key
             if group is None and depth == 0:
-                own = self._iteration(own, count, start)
+                own = self._iteration(own, count, start, len(iterations))
             self.walk(repeat.body, inner, own, depth + 1)
             carried = [self.resolve(str(c.leave), inner) for c in repeat.carry]
         for c, key in zip(repeat.carry, carried, strict=True):
             self.same[place.key(self.graph.tensors[str(c.result)])] = key
 
-    def _iteration(self, group: Group | None, count: int, start: int) -> Group | None:
+    def _iteration(self, group: Group | None, count: int, start: int, whole: int) -> Group | None:
         """Return the part of an iteration of an outermost repeat."""
         kind, *rest = self.segments or ("",)
-        if kind == "every":
-            return self._fresh(AGAIN) if count % int(str(rest[0])) == 0 else group
+        if kind in ("every", "sqrt"):
+            length = int(str(rest[0])) if rest else isqrt(whole - 1) + 1
+            return self._fresh(AGAIN) if count % length == 0 else group
         if kind == FROM_START:
             return self._fresh(FROM_START, start)
         return None

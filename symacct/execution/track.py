@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Self
 from weakref import ReferenceType, ref
 
@@ -18,13 +19,14 @@ Row = tuple[str, int]
 
 @dataclass(slots=True)
 class _Storage:
-    """One storage that counts: its name, its bytes, what tells of its end, and whether it is held by hand."""
+    """One storage that counts: name, bytes, what tells of its end, whether it is held by hand or marked."""
 
     name: str
     nbytes: int
     end: ReferenceType[Any]
     held: bool = False
     gone: bool = False
+    marked: bool = False
 
 
 class Tracker:
@@ -52,6 +54,7 @@ class Tracker:
         self._held: list[_Storage] = []
         self._shares: dict[int, tuple[ReferenceType[Any], Any]] = {}
         self._top: tuple[Row, ...] = ()
+        self._events: list[tuple[_Storage, int]] = []
         self._off = 0
         self._collects = False
         self._mode = _mode(self)
@@ -103,7 +106,7 @@ class Tracker:
         if at in self._known or at in self._shares or not storage.nbytes():
             return
         self._known[at] = _Storage(name, storage.nbytes(), ref(storage, lambda _: self._end(at)))
-        self.live += storage.nbytes()
+        self._change(self._known[at], storage.nbytes())
         if self.live > self.peak:
             self.peak = self.live
             self._top = tuple((s.name, s.nbytes) for s in (*self._held_only(), *self._known.values()))
@@ -117,16 +120,43 @@ class Tracker:
 
     def hold(self, array: Any) -> None:
         """Count a storage as alive until ``release``, whether or not torch frees it earlier."""
+        one = self._find(array)
+        if one is not None and not one.held:
+            one.held = True
+            self._held.append(one)
+
+    def mark(self, array: Any) -> None:
+        """Mark a storage, for all the time that it is alive."""
+        one = self._find(array)
+        if one is not None:
+            one.marked = True
+
+    def marked_peak(self) -> int:
+        """Return the most bytes of marked storages that there ever were.
+
+        >>> import torch
+        >>> with Tracker(torch) as tracker:
+        ...     a, b = torch.zeros(4), torch.zeros(2)
+        ...     tracker.mark(b)
+        >>> tracker.peak, tracker.marked_peak()
+        (24, 8)
+        """
+        return max(accumulate(change for one, change in self._events if one.marked), default=0)
+
+    def _find(self, array: Any) -> _Storage | None:
         at = id(array.untyped_storage())
         while at in self._shares:
             at = id(self._shares[at][1])
-        if at in self._known and not self._known[at].held:
-            self._known[at].held = True
-            self._held.append(self._known[at])
+        return self._known.get(at)
+
+    def _change(self, one: _Storage, change: int) -> None:
+        self.live += change
+        self._events.append((one, change))
 
     def release(self) -> None:
         """Hold nothing by hand any longer."""
-        self.live -= sum(one.nbytes for one in self._held_only())
+        for one in self._held_only():
+            self._change(one, -one.nbytes)
         for one in self._held:
             one.held = False
         self._held.clear()
@@ -139,7 +169,7 @@ class Tracker:
         if one is not None and one.held:
             one.gone = True
         elif one is not None:
-            self.live -= one.nbytes
+            self._change(one, -one.nbytes)
 
     def made(self, name: str, args: Any, out: Any) -> None:
         """Count what an op of torch has made; what shares a storage with an argument is no new one."""
