@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from symacct.algebra.sparse import Ring
 
-MOST_FACTORED = 8
+MOST_FACTORED = 5
 """Terms up to which a difference is factored in full; longer ones lose the factors of single sizes alone."""
-MOST_CONDITIONS = 9
+MOST_CONDITIONS = 6
 """Up to how many conditions linear programs are tried: a condition that none removes stays, which is safe."""
 NEAR_ROOTS = (-3, -2, -1)
 CERTAIN, NEVER = 1, -1
@@ -59,8 +59,8 @@ class Regions:
     >>> B, D = symbol("B"), symbol("D")
     >>> ring = Ring([B, D], {})
     >>> found = Regions(ring, [], [ring.poly(e) for e in (2 * B * D, B * D + D**2, 2 * D**2)])
-    >>> [str(one) for one in found.of(0).conditions], found.of(1)
-    (['B >= D'], Region(at=1, conditions=(B >= D, D >= B)))
+    >>> [[str(one) for one in found.of(at).conditions] for at in (0, 2)]
+    [['B - D >= 0'], ['-B + D >= 0']]
     """
 
     def __init__(
@@ -108,22 +108,15 @@ class Regions:
             return CERTAIN
         if nonnegative(_negated(gap)):
             return NEVER
-        plain = self._monomial(_primitive(self._moved(gap, -1)))
+        plain = self._monomial(_primitive(self.ring.shifted(gap, -1)))
         for place in range(len(self.ring.bases)):
             plain = self._linear(plain, place)
         if len(plain) <= MOST_FACTORED:
             plain = self._factored(plain)
-        moved = self._moved(plain, 1)
+        moved = self.ring.shifted(plain)
         if nonnegative(moved):
             return CERTAIN
         return NEVER if nonnegative(_negated(moved)) else _primitive(plain)
-
-    def _moved(self, poly: Poly, way: int) -> Poly:
-        """Return a polynomial in the sizes (-1), or in what they exceed their least value by (1)."""
-        for place, least in enumerate(self.ring.least):
-            if least and degree(poly, place):
-                poly = put_in(poly, place, plus(self._generator(place), self.ring.number(way * least)))
-        return poly
 
     def _generator(self, place: int) -> Poly:
         return {tuple(int(at == place) for at in range(len(self.ring.bases))): 1}
@@ -145,13 +138,13 @@ class Regions:
 
     def _factored(self, poly: Poly) -> Poly:
         """Return a polynomial without the factors whose sign is certain, and with odd powers made 1."""
-        _, factors = factor_list(self._expr(poly))
+        _, factors = factor_list(self.ring.in_sizes(poly))
         if len(factors) == 1 and factors[0][1] == 1:
             return poly
         left = self.ring.number(1)
         for factor, power in factors:
             part = self._of_expr(factor)
-            moved = self._moved(part, 1)
+            moved = self.ring.shifted(part)
             constant = moved.get(tuple([0] * len(self.ring.bases)), 0)
             if constant and (nonnegative(moved) or nonnegative(_negated(moved))):
                 continue
@@ -162,21 +155,17 @@ class Regions:
         ratio = next((a * b for a, b in both if a and b), None)
         return poly if ratio is None else left if ratio > 0 else _negated(left)
 
-    def _expr(self, poly: Poly) -> Expr:
-        """Return a polynomial in the sizes as a formula."""
-        return self.ring.expr(self._moved(poly, 1))
-
     def _of_expr(self, expr: Expr) -> Poly:
-        return self._moved(self.ring.poly(expr), -1)
+        return self.ring.shifted(self.ring.poly(expr), -1)
 
     def _condition(self, gap: Poly) -> Condition:
-        return Condition("at_least", self.restore(self._expr(gap)), as_expr(0))
+        return Condition("at_least", self.restore(self.ring.in_sizes(gap)), as_expr(0))
 
     def _needed(self, gaps: Sequence[Poly]) -> list[Poly]:
         """Return the conditions that the others do not imply, the longest ones tried first."""
         kept = list(gaps)
         if len(kept) > MOST_CONDITIONS:
-            moved = [(gap, self._moved(gap, 1)) for gap in kept]
+            moved = [(gap, self.ring.shifted(gap)) for gap in kept]
             weak = [gap for gap, mine in moved if any(_implies(one, mine) for _, one in moved)]
             return [gap for gap in kept if not any(gap is one for one in weak)]
         table = [[value_of(gap, point) for gap in kept] for point in self._points()]
@@ -207,7 +196,7 @@ class Regions:
 
     def _from_least(self, gap: Poly) -> Poly:
         """Return a condition as the contest has it: counts from their least value, sizes as they are."""
-        return self.contest.unshifted(self._moved(gap, 1))
+        return self.contest.unshifted(self.ring.shifted(gap))
 
 
 def _negated(poly: Poly) -> Poly:
@@ -220,10 +209,10 @@ def _length(poly: Poly) -> tuple[int, int, list[tuple[int, ...]]]:
 
 def value_of(poly: Poly, point: Sequence[int]) -> Fraction | int:
     """Return the value of a polynomial at a point."""
-    return sum(
-        (c * prod(x**power for x, power in zip(point, p, strict=True) if power) for p, c in poly.items()),
-        start=0,
-    )
+    found: Fraction | int = 0
+    for powers, value in poly.items():
+        found += value * prod(x**power for x, power in zip(point, powers, strict=True) if power)
+    return found
 
 
 def _implies(strong: Poly, weak: Poly) -> bool:

@@ -89,6 +89,8 @@ def moved(poly: Poly, place: int, by: int) -> Poly:
     >>> moved({(2,): 1}, 0, -1)
     {(0,): 1, (1,): -2, (2,): 1}
     """
+    if not any(powers[place] for powers in poly):
+        return poly
     found: Poly = {}
     for powers, coefficient in poly.items():
         highest = powers[place]
@@ -159,14 +161,21 @@ class Ring:
 
     def expr(self, poly: Poly) -> Expr:
         """Return a polynomial as a formula in the sizes."""
+        return self.in_sizes(self.shifted(poly, -1))
+
+    def shifted(self, poly: Poly, way: int = 1) -> Poly:
+        """Return a polynomial in sizes as one in what they exceed their least value by, or back (-1)."""
+        for place, least in enumerate(self.least):
+            if least:
+                poly = moved(poly, place, way * least)
+        return poly
+
+    def in_sizes(self, poly: Poly) -> Expr:
+        """Return a polynomial in the sizes themselves as a formula."""
         terms = []
         for powers, number in poly.items():
             value = Fraction(number)
-            factors = [
-                Pow(base - least, power)
-                for base, least, power in zip(self.bases, self.least, powers, strict=True)
-                if power
-            ]
+            factors = [Pow(base, power) for base, power in zip(self.bases, powers, strict=True) if power]
             terms.append(Mul(Rational(value.numerator, value.denominator), *factors))
         return normal(Add(*terms))
 

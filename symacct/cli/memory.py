@@ -27,7 +27,7 @@ examples:
   symacct memory mlp --at B=64,D=16,L=12 --checkpoint every:3
   symacct memory gpt --checkpoint none,every:1,sqrt,store-nothing
   symacct memory gpt2 --at B=8,S=1024 --explain activations --reserve 2GB
-  symacct memory llama-3-8b --workload decode --at B=4,S=8192
+  symacct memory llama-3-8b --workload decode --at B=4,T=8192
 """
 
 
@@ -53,7 +53,9 @@ def run(args: Namespace) -> int:
     """Derive the memory, and write it."""
     texts = [text.strip() for text in args.checkpoint.split(",")]
     if not all(texts):
-        raise UsageError("a checkpoint policy is empty", expected="POLICY or POLICY,POLICY", got=args.checkpoint)
+        raise UsageError(
+            "a checkpoint policy is empty", expected="POLICY or POLICY,POLICY", got=args.checkpoint
+        )
     reserve = read_reserve(args.reserve)
     accounts = [_account(args, text) for text in dict.fromkeys(texts)]
     sizes = _sizes(args, accounts)
@@ -71,8 +73,9 @@ def _account(args: Namespace, checkpoint: str) -> Account:
 
 def _sizes(args: Namespace, accounts: Sequence[Account]) -> dict[str, int]:
     sizes: dict[str, int] = {}
+    plain = Namespace(**{**vars(args), "optimizer": None})
     for account in accounts:
-        sizes |= options.read_at(args, account.graph)
+        sizes |= options.read_at(plain, account.graph)
     return sizes
 
 
@@ -135,7 +138,9 @@ def _several(args: Namespace, accounts: Sequence[Account], sizes: dict[str, int]
 
     for flag, given in (("--explain", args.explain), ("--tensors", args.tensors), ("--reserve", reserve)):
         if given:
-            raise UsageError(f"{flag} is for one policy", expected=f"one --checkpoint, or no {flag}", got=args.checkpoint)
+            raise UsageError(
+                f"{flag} is for one policy", expected=f"one --checkpoint, or no {flag}", got=args.checkpoint
+            )
     if args.format == "json":
         return _json(args, accounts[0], sizes, policies_record(accounts, sizes, every=args.all))
     made = policies(accounts, sizes, every=args.all)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from symacct.algebra.evaluate import evaluate, substitute
+from symacct.algebra.evaluate import evaluate, names_of, substitute
 from symacct.algebra.normal import normal, total
 from symacct.algebra.summation import sum_over
 from symacct.algebra.symbols import as_expr
@@ -110,7 +110,8 @@ class _Walk:
 
     def __init__(self, course: Course, weigh: Callable[[Size], Fraction], sizes: Mapping[str, int]) -> None:
         known = {name: as_expr(size) for name, size in sizes.items()}
-        known |= {name: evaluate(expr, sizes) for name, expr in course.shape.back.items()}
+        back = course.shape.back.items()
+        known |= {name: evaluate(e, sizes) for name, e in back if sizes.keys() >= set(names_of(e))}
         self.known: dict[str, Expr] = known
         self.weigh = weigh
         self.sizes: dict[tuple[object, ...], Fraction] = {}
@@ -120,7 +121,7 @@ class _Walk:
         around = tuple((s.name, known[s.name]) for s in expr.free_symbols if s.name.startswith("turn_"))
         key = (expr, around)
         if key not in self.sizes:
-            value = evaluate(expr, known)  # type: ignore[arg-type]
+            value = evaluate(expr, known)
             self.sizes[key] = Fraction(int(value.p), int(value.q))
         return self.sizes[key]
 
@@ -131,7 +132,8 @@ class _Walk:
 
     def piece(self, items: Items, known: Mapping[str, Expr]) -> _Piece:
         """Return the net, the peak and the way to it."""
-        level, best, way = Fraction(0), Fraction(0), ()
+        level, best = Fraction(0), Fraction(0)
+        way: tuple[Stop, ...] = ()
         for at, item in enumerate(items):
             if isinstance(item, Event):
                 level += sum(self.size(size, known) for size in item.makes)
@@ -196,9 +198,7 @@ def _steps(
             yield from _steps(part, known, (*around, turns))
 
 
-def loop_parts(
-    loop: Loop, known: Mapping[str, Expr]
-) -> Iterator[tuple[tuple[Symbol, Expr, Expr], Items]]:
+def loop_parts(loop: Loop, known: Mapping[str, Expr]) -> Iterator[tuple[tuple[Symbol, Expr, Expr], Items]]:
     """Yield the parts of a loop with the turns that they stand for."""
     count, turn = normal(substitute(loop.count, known)), turn_symbol(loop.name)
     first, last = len(loop.first), len(loop.last)

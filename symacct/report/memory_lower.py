@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from symacct.adapters import parse_lora
@@ -12,11 +11,12 @@ from symacct.algebra.symbols import as_expr
 from symacct.derivation.alive import peak_at
 from symacct.derivation.course import Course
 from symacct.derivation.timeline import weight
-from symacct.errors import SymacctError
+from symacct.errors import RuleError, SymacctError
 from symacct.policy import checkpoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from fractions import Fraction
 
     from sympy import Expr
 
@@ -45,15 +45,19 @@ def lower(account: Account, sizes: Mapping[str, int], now: Expr) -> tuple[Option
     >>> from symacct.readers.files import load
     >>> account = derive(load("mlp"), precision="fp32", checkpoint="every:4")
     >>> sizes = {"B": 64, "D": 4, "L": 16}
-    >>> [(one.flags, int(one.value)) for one in lower(account, sizes, account.value("memory.peak", sizes))][:2]
-    [('--checkpoint store-nothing', 7816), ('--update fused', 11016)]
+    >>> now = account.value("memory.peak", sizes)
+    >>> [(one.flags, int(one.value)) for one in lower(account, sizes, now)][:2]
+    [('--checkpoint store-nothing', 7048), ('--update fused', 10312)]
     """
     if not account.trains:
         return ()
-    bound = account.bind(sizes) if sizes else account
+    free = {name: size for name, size in sizes.items() if name not in account.graph.bound}
+    bound = account.bind(free) if free else account
     found = [_option(bound, flags, policy) for flags, policy in _others(account.policy)]
     shown = [one for one in found if one is not None]
-    return tuple(sorted(shown, key=lambda one: (one.value is None, one.value if one.value is not None else now)))
+    return tuple(
+        sorted(shown, key=lambda one: (one.value is None, one.value if one.value is not None else now))
+    )
 
 
 def _others(policy: Policy) -> Iterator[tuple[str, Policy]]:
@@ -80,8 +84,7 @@ def _option(account: Account, flags: str, policy: Policy) -> Option | None:
     try:
         return Option(flags, _peak(account, policy))
     except SymacctError as error:
-        fits = flags.startswith(("--lora", "--checkpoint selective"))
-        return None if fits else Option(flags, None, error.what)
+        return Option(flags, None, error.what) if isinstance(error, RuleError) else None
 
 
 def _peak(account: Account, policy: Policy) -> Expr:

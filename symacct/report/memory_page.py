@@ -7,15 +7,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from symacct.algebra.normal import total
-from symacct.algebra.symbols import as_expr
-from symacct.printers import latex, text
-from symacct.report.conditions import listed
+from symacct.printers import text
 from symacct.report.data import Line, Report, Section
-from symacct.report.facts import Fact
-from symacct.report.factor import factored
-from symacct.report.figures import shares, valued
-from symacct.report.memory import Peak, Peaks, Small, at_sizes, beside, categories, peak, small_cases, tensors
+from symacct.report.figures import shares
+from symacct.report.memory import Small, at_sizes, beside, categories, small_cases, tensors
 from symacct.report.memory_lower import Option, lower
+from symacct.report.memory_peak import Peak, Peaks, peak
 from symacct.report.summary import report
 
 if TYPE_CHECKING:
@@ -28,7 +25,6 @@ if TYPE_CHECKING:
     from symacct.report.summary import View
 
 MOST_ALIVE = 12
-MOST_REGIONS, MOST_CONDITIONS = 4, 4
 KINDS = {
     "value": "made by forward",
     "recomputed": "made again",
@@ -45,7 +41,7 @@ class Memory:
     Attributes:
         shown: the account, and the sizes.
         tables: sections of categories, of tensors where asked for.
-        saved: the peak of what is saved and recomputed.
+        saved: the peak of what is saved and recomputed; None where nothing is.
         peak: the peak of everything.
         alive: what is alive at the peak, a line for each tensor, the largest first.
         small: counts that are cases of their own.
@@ -56,7 +52,7 @@ class Memory:
 
     shown: View
     tables: tuple[Section, ...]
-    saved: Peak
+    saved: Peak | None
     peak: Peak
     alive: tuple[Line, ...]
     small: tuple[Small, ...]
@@ -94,9 +90,10 @@ def memory(
         every: whether every candidate, tensor and region is shown.
     """
     shown = at_sizes(account, sizes)
-    found = peak(Peaks(shown.account), shown.sizes, every=every)
-    saved = peak(Peaks(shown.account, "memory.activations.peak"), shown.sizes, every=every)
-    tables = (*categories(shown), *tensors(shown, explain))
+    found = peak(Peaks(shown.account), shown.sizes, every=every, alive=True)
+    name = "memory.activations.peak"
+    saved = peak(Peaks(shown.account, name), shown.sizes, every=every) if shown.account.trains else None
+    tables = (*categories(shown, saved), *tensors(shown, explain))
     known = found.given and shown.account.trains
     return Memory(
         shown,
@@ -159,143 +156,3 @@ def folded(made: Memory) -> list[Line]:
         lines.append(Line(f"{len(rest)} others (--all)", expr, "byte", value=value, share=share))
     share = None if lines[0].share is None else sum(line.share or 0 for line in lines)
     return [*lines, replace(whole, share=share)]
-
-
-class Words:
-    """Says what there is to say, with formulas as text or in LaTeX."""
-
-    def __init__(self, made: Memory, *, math: bool = False) -> None:
-        """Keep the order of sizes."""
-        self.made, self.math = made, math
-        page = made.page()
-        self.order, self.counts = page.order, page.counts
-
-    def show(self, expr: Expr) -> str:
-        """Return a formula."""
-        body = factored(expr, self.counts)
-        return f"${latex(body, self.order)}$" if self.math else text(body, self.order)
-
-    def conditions(self, peak: Peak, at: int) -> str:
-        """Return where a formula holds, the first few conditions of it."""
-        region = peak.cases[at].region
-        if region is None:
-            return ""
-        said = listed(region.conditions, self.order)
-        more = len(said) - MOST_CONDITIONS
-        if more > 0 and not self.made.every:
-            said = [*said[:MOST_CONDITIONS], f"and {more} more (--all)"]
-        return ", ".join(said)
-
-    def head(self) -> list[Fact]:
-        """Return the number, the formula, the moment."""
-        made, peak = self.made, self.made.peak
-        facts = []
-        if peak.value is not None:
-            below = (f"with {valued(as_expr(made.reserve), 'byte')} byte reserved: "
-                     f"{valued(peak.value + as_expr(made.reserve), 'byte')} byte",)  # fmt: skip
-            facts.append(Fact("memory.peak", f"{valued(peak.value, 'byte')} byte", below if made.reserve else ()))
-        if peak.value is None or peak.cases[0].expr.free_symbols:
-            facts.append(self._formula())
-        if peak.moment is not None and peak.moment.label:
-            facts.append(Fact("at", self._moment()))
-        return facts
-
-    def _formula(self) -> Fact:
-        peak = self.made.peak
-        where = self.conditions(peak, 0)
-        many = len(peak.cases)
-        word = "formula here" if peak.value is not None else "memory.peak"
-        of = f"1 of {many} formulas" if many > 1 else "one formula for all sizes"
-        below = [f"where {where}"] if where else []
-        if self.made.reserve and peak.value is None:
-            below.append(f"{valued(as_expr(self.made.reserve), 'byte')} byte reserved beside")
-        return Fact(word, f"{self.show(peak.cases[0].expr)} byte ({of})", tuple(below))
-
-    def _moment(self) -> str:
-        peak = self.made.peak
-        assert peak.moment is not None
-        turns = [
-            f"turn {self._number(turn)} of {self._number(count)} of {name}"
-            for name, turn, count in peak.moment.turns
-        ]
-        said = ", ".join([f"{peak.moment.phase} of {peak.moment.label}", *turns])
-        if not peak.given:
-            point = ", ".join(f"{name} = {size}" for name, size in peak.point.items())
-            said += f"; found at {point}, and checked to add up to the formula for all sizes"
-        return said
-
-    def _number(self, expr: Expr) -> str:
-        value = self.made.shown.value(expr)
-        return text(value if value is not None else expr, self.order)
-
-    def choices(self) -> list[Fact]:
-        """Return the choices in force, and what a step of several micro-batches changes."""
-        policy = self.made.shown.account.policy
-        if not self.made.shown.account.trains:
-            return [Fact("choices", "nothing is kept for backward; the outputs are held")]
-        said = [
-            "output held" if policy.hold_output else "output not held",
-            f"gradients {policy.grads}",
-            f"update {policy.update}",
-            f"checkpoint {policy.checkpoint.describe()}"
-            + (f", recompute {policy.checkpoint.recompute}" if policy.checkpoint.kind != "none" else ""),
-            f"saves {policy.saves}",
-            "input gradients formed" if policy.input_grad else "no input gradients",
-            f"{policy.accumulate} micro-batch{'es' if policy.accumulate != 1 else ''}",
-        ]
-        return [Fact("choices", "; ".join(said)), *self._micro()]
-
-    def _micro(self) -> list[Fact]:
-        account = self.made.shown.account
-        number = account.policy.accumulate
-        if number == 1:
-            return []
-        tokens = account.graph.tokens
-        batch = f": {self.show(as_expr(tokens))} token each" if tokens is not None else ""
-        return [
-            Fact(
-                "accumulation",
-                f"the sizes are those of one micro-batch; a step adds up {number} of them{batch}",
-                (
-                    "kept at once: the activations of one micro-batch, whatever their number",
-                    "not lowered: parameters, gradients (which live through all of them), states, FLOPs of a sample",
-                ),
-            )
-        ]
-
-    def regions(self) -> list[Fact]:
-        """Return the other regions, the small counts, and when the formulas hold."""
-        made, peak = self.made, self.made.peak
-        facts = []
-        others = list(enumerate(peak.cases))[1:]
-        known = [(at, case) for at, case in others if case.region is not None]
-        shown = known if made.every else known[: MOST_REGIONS - 1]
-        below = [f"{self.show(case.expr)} where {self.conditions(peak, at)}" for at, case in shown]
-        if len(others) > len(shown):
-            below.append(f"{len(others) - len(shown)} more (--all)")
-        if below:
-            facts.append(Fact("elsewhere", "", tuple(below)))
-        if made.small:
-            said = [f"{case.condition.text}: {self._largest(case.exprs)}" for case in made.small]
-            facts.append(Fact("small counts", "", tuple(said)))
-        if peak.when:
-            facts.append(Fact("holds for", ", ".join(listed(peak.when, self.order))))
-        return facts
-
-    def _largest(self, exprs: Sequence[Expr]) -> str:
-        said = [self.show(expr) for expr in exprs[:MOST_REGIONS]]
-        said += ["..."] if len(exprs) > MOST_REGIONS else []
-        return said[0] if len(exprs) == 1 else f"the largest of {', '.join(said)}"
-
-    def lower(self) -> list[tuple[str, str, str]]:
-        """Return what other choices give: flags, the peak, what it saves."""
-        now = self.made.peak.value
-        rows = []
-        for one in self.made.options:
-            if one.value is None or now is None:
-                rows.append((one.flags, "", f"not derived: {one.why}"))
-                continue
-            gap = now - one.value
-            saves = "saves nothing here" if gap == 0 else f"saves {valued(gap, 'byte')}"
-            rows.append((one.flags, valued(one.value, "byte"), saves if gap >= 0 else f"costs {valued(-gap, 'byte')}"))
-        return rows

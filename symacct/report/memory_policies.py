@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sympy import Add, Mul
+from sympy import Mul
 
 from symacct.algebra.normal import normal
-from symacct.algebra.tables import build, primitive, shifted
+from symacct.algebra.tables import build, primitive
 from symacct.algebra.terms import read
 from symacct.report.conditions import listed
 from symacct.report.data import Line, Report, Section
-from symacct.report.memory import Peak, Peaks, at_sizes, peak
+from symacct.report.memory import WORK, at_sizes
+from symacct.report.memory_peak import Peak, Peaks, peak
 from symacct.report.summary import report
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 KEPT = "memory.activations"
 PEAKS = ("memory.activations.peak", "memory.peak")
-WORK = ("flops.recompute", "flops.model", "flops.hardware")
 RATIO = "flops.hardware/flops.model"
 TITLES = {
     KEPT: "saved when forward ends",
@@ -48,17 +48,23 @@ def common_factor(expr: Expr) -> Expr:
     """
     if not expr.is_Add:
         return expr
-    table = read(expr)
-    number, powers = primitive(table)
-    shared = frozenset((base, power) for base, power in powers.items() if power)
-    monomial = Mul(*(base**power for base, power in shared), evaluate=True)
-    outer = normal(monomial * number) if (monomial * number) != 1 else None
-    if outer is None:
-        return expr
-    inner = normal(build(shifted(table, frozenset((b, -p) for b, p in shared))) / number)
-    if not inner.is_Add:
-        return expr
-    return Mul(outer, Add(*inner.args), evaluate=False)
+    content, shared, rest = primitive(read(expr))
+    outer = build({shared: content})
+    return expr if outer == 1 else Mul(*Mul.make_args(outer), build(rest), evaluate=False)
+
+
+def quotient(above: Expr, below: Expr) -> Expr:
+    """Return a quotient without a common factor and without fractions in it, to be printed only.
+
+    >>> from symacct.algebra.symbols import symbol
+    >>> from symacct.printers import text
+    >>> D, L = symbol("D"), symbol("L")
+    >>> text(quotient(4 * D * L - D, 3 * D * L - D), ["L"])
+    '(4*L - 1)/(3*L - 1)'
+    """
+    found = normal(above / below)
+    top, bottom = found.as_numer_denom()
+    return found if found.is_number or bottom == 1 else Mul(top, 1 / bottom, evaluate=False)
 
 
 def policies(accounts: Sequence[Account], sizes: Mapping[str, int], *, every: bool = False) -> Report:
@@ -116,7 +122,7 @@ def _cases(policy: str, found: Peak, one: View) -> list[Line]:
         said += f"; and {more} more" if more > 0 else ""
         value = found.value if found.given and at == 0 and one.sizes else None
         lines.append(
-            Line(policy if at == 0 else "", case.expr, "byte", value=value, level=1, remark=f"if {said}" if said else "")
+            Line(policy, case.expr, "byte", value=value, level=1, remark=f"if {said}" if said else "")
         )
     left = len(found.cases) - len(chosen)
     if left and not found.given:
@@ -130,5 +136,6 @@ def _ratios(names: Sequence[str], shown: Sequence[View]) -> Section:
         model, hardware = (one.line(name).expr for name in ("flops.model", "flops.hardware"))
         if model != 0:
             expr = normal(hardware / model)
-            lines.append(Line(policy, expr, "1", value=one.value(expr), level=1))
+            printed = quotient(hardware, model)
+            lines.append(Line(policy, printed, "1", value=one.value(expr), level=1))
     return Section(RATIO, tuple(lines))

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 from symacct.algebra.symbols import as_expr
 from symacct.printers import latex, text
 from symacct.report.conditions import listed
-from symacct.report.memory import BESIDE, STATIC, Peaks, at_sizes, peak
-from symacct.report.memory_policies import RATIO, WORK
+from symacct.report.memory import BESIDE, STATIC, WORK, at_sizes
+from symacct.report.memory_peak import Peaks, peak
+from symacct.report.memory_policies import RATIO
 from symacct.report.record import number, quantity_record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from symacct.account import Account
-    from symacct.report.memory import Peak
     from symacct.report.memory_page import Memory
+    from symacct.report.memory_peak import Peak
 
 
 def memory_record(made: Memory) -> dict[str, Any]:
@@ -29,7 +30,7 @@ def memory_record(made: Memory) -> dict[str, Any]:
         "small_case": listed(made.shown.small),
         "quantities": {name: quantity_record(made.shown, name) for name in names},
         "peak": peak_record(made.peak, order),
-        "activations_peak": peak_record(made.saved, order),
+        "activations_peak": None if made.saved is None else peak_record(made.saved, order),
         "reserve": str(made.reserve),
         "with_reserve": None if value is None else number(value + as_expr(made.reserve)),
         "moment": moment_record(made.peak, order),

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from symacct.report.data import Line, Report, Section
 from symacct.report.facts import Fact, as_markdown, as_text
 from symacct.report.figures import percent, valued
-from symacct.report.memory_page import Memory, Words, folded
+from symacct.report.memory_page import Memory, folded
+from symacct.report.memory_words import Words
 from symacct.report.plain import markdown_of, text_of
 from symacct.report.record import csv_of
 from symacct.report.table import Column, Table
@@ -40,7 +41,7 @@ def _laid_out(
     facts: Callable[[list[Fact]], str],
     table: Callable[[Table], str],
 ) -> str:
-    """Return the parts in the order of a reader: number, formula, what is alive, choices, what would lower it."""
+    """Return the parts in a reader's order: number, formula, alive, choices, what would lower it, regions."""
     parts = [head, facts(words.head())]
     if made.alive:
         parts.append(table(_alive(made, words)))
@@ -86,11 +87,16 @@ def sections(made: Memory) -> Report:
     ]
     alive = [replace(line, remark="", level=1, phase=line.remark) for line in made.alive]
     other = [
-        Line(one.flags, one.value, "byte", value=one.value, level=1) for one in made.options if one.value is not None
+        Line(one.flags, one.value, "byte", value=one.value, level=1)
+        for one in made.options
+        if one.value is not None
     ]
     more = [Section("peak memory", (*peaks, *small)), Section("alive at the peak", tuple(alive))]
     more += [Section("what would lower it", tuple(other))] if other else []
-    facts = (*page.facts, *((fact.word, fact.said) for fact in (*words.choices(), *words.regions()) if fact.said))
+    facts = (
+        *page.facts,
+        *((fact.word, fact.said) for fact in (*words.choices(), *words.regions()) if fact.said),
+    )
     return replace(page, sections=(*page.sections, *more), facts=facts)
 
 
