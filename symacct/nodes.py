@@ -91,8 +91,8 @@ Step_ = Node | Repeat
 class Remat:
     """A region whose inputs alone are kept for backward: it is run again there.
 
-    ``labels`` are its nodes and repeats, next to each other in one scope; the outputs of the nodes in ``keep``
-    are kept all the same, and these nodes are not run again.
+    ``labels`` are its nodes and repeats, next to each other in one scope; what the nodes in ``keep`` make
+    is kept all the same, and these nodes are not run again.
     """
 
     name: str
@@ -303,6 +303,20 @@ def walk(
         yield node, path
         if isinstance(node, Repeat):
             yield from walk(node.body, (*path, node))
+
+
+def remaining(remats: tuple[Remat, ...], nodes: tuple[Step_, ...]) -> tuple[Remat, ...]:
+    """Return regions without the nodes that a graph no longer has."""
+    labels = {node.label for node, _ in walk(nodes)}
+    found = (
+        Remat(
+            one.name,
+            tuple(label for label in one.labels if label in labels),
+            tuple(label for label in one.keep if label in labels),
+        )
+        for one in remats
+    )
+    return tuple(one for one in found if one.labels)
 
 
 def repeat_counts(graph: Graph) -> tuple[str, ...]:

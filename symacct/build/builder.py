@@ -6,13 +6,14 @@ from types import MappingProxyType
 
 from symacct.algebra.condition import merge
 from symacct.build.networks import Networks
+from symacct.build.remat import Remats
 from symacct.build.repeats import Repeats
 from symacct.build.scope import Var
 from symacct.errors import GraphError
 from symacct.nodes import Graph
 
 
-class Builder(Networks, Repeats):
+class Builder(Networks, Repeats, Remats):
     """Collects tensors and nodes; every mismatch is an error that lists the sizes bound so far.
 
     >>> b = Builder("linear", {"B": "rows", "D": "inputs", "K": "outputs"})
@@ -47,4 +48,5 @@ class Builder(Networks, Repeats):
             self.tokens,
             self.doc,
             aliases=MappingProxyType(dict(self.aliases)),
+            remats=tuple(self.remats),
         )

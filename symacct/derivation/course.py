@@ -59,7 +59,7 @@ class Course:
     def __init__(self, graph: Graph, policy: Policy, *, uneven: bool = False) -> None:
         """Prepare the graph; everything else is derived when it is asked for."""
         if policy.workload != "train":
-            graph = replace(graph, trainable=frozenset())
+            graph = replace(graph, trainable=frozenset(), remats=())
             policy = replace(policy, hold_output=True, input_grad=False)
         self.graph = graph
         self.policy = policy

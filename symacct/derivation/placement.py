@@ -65,7 +65,7 @@ def placed(graph: Graph, checkpoint: Checkpoint, cuts: Mapping[str, Cut] | None 
         UnknownNameError: a region or op that the graph does not have.
         UsageError: the policy wants a repeat and there is none, or segments would stand in segments.
     """
-    own = {label: remat.name for remat in graph.remats for label in remat.labels}
+    own = _own(graph)
     kept = frozenset(label for remat in graph.remats for label in remat.keep)
     if checkpoint.kind == "none":
         return Placement(MappingProxyType(own), kept=kept)
@@ -90,6 +90,16 @@ def placed(graph: Graph, checkpoint: Checkpoint, cuts: Mapping[str, Cut] | None 
     if checkpoint.kind == "store-nothing":
         return Placement(MappingProxyType({}), nothing=True)
     return Placement(MappingProxyType({}), cuts=MappingProxyType(dict(cuts or {})))
+
+
+def _own(graph: Graph) -> dict[str, str]:
+    """Return the region of each node that stands in one of the graph's own, or below its name."""
+    found: dict[str, str] = {}
+    labels = [node.label for node, _ in walk(graph.nodes)] if graph.remats else []
+    for remat in graph.remats:
+        inside = {label for label in labels if label.startswith(f"{remat.name}/")}
+        found |= dict.fromkeys((*remat.labels, *sorted(inside)), remat.name)
+    return found
 
 
 def _selected(graph: Graph, names: tuple[str, ...]) -> dict[str, str]:

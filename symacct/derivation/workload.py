@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sympy import Min, Symbol
 
 from symacct.errors import GraphError
-from symacct.nodes import Carry, Graph, Node, Repeat, Step_, walk
+from symacct.nodes import Carry, Graph, Node, Repeat, Step_, remaining, walk
 from symacct.ops.cache import Cached
 from symacct.ops.dropout import Dropout
 from symacct.ops.loss import CrossEntropy
@@ -161,6 +161,7 @@ def _without_training(graph: Graph) -> Graph:
         outputs=tuple(names.get(name, name) for name in outputs),
         inputs=inputs,
         tensors=MappingProxyType({n: t for n, t in graph.tensors.items() if n not in unread}),
+        remats=remaining(graph.remats, nodes),
     )
 
 
@@ -214,7 +215,8 @@ def living(graph: Graph) -> tuple[Graph, tuple[str, ...]]:
     """Return the graph without nodes that no output depends on, and the labels of those."""
     needed = set(graph.outputs)
     nodes, dead = _alive(graph.nodes, needed)
-    return (replace(graph, nodes=nodes), tuple(dead)) if dead else (graph, ())
+    remats = remaining(graph.remats, nodes)
+    return (replace(graph, nodes=nodes, remats=remats), tuple(dead)) if dead else (graph, ())
 
 
 def _alive(nodes: tuple[Step_, ...], needed: set[str]) -> tuple[tuple[Step_, ...], list[str]]:

@@ -27,6 +27,7 @@ def check(graph: Graph) -> Graph:
         SymacctError: it is not; the error names the node, tensor or repeat, and the nodes on a cycle.
     """
     _labels(graph)
+    _regions(graph)
     repeats = {node.name: (*around, node) for node, around in walk(graph.nodes) if isinstance(node, Repeat)}
     for name, tensor in graph.tensors.items():
         _tensor(graph, name, tensor, repeats)
@@ -45,6 +46,27 @@ def _labels(graph: Graph) -> None:
                 expected="a name of its own for each node and repeat", got=f"a second {node.label}",
             )  # fmt: skip
         seen.add(node.label)
+
+
+def _regions(graph: Graph) -> None:
+    """Refuse regions that are run again whose nodes are not next to each other in one scope, or shared."""
+    scopes = [graph.nodes, *(node.body for node, _ in walk(graph.nodes) if isinstance(node, Repeat))]
+    rows = [[node.label for node in scope] for scope in scopes]
+    seen: set[str] = set()
+    for one in graph.remats:
+        row = next((row for row in rows if one.labels and one.labels[0] in row), [])
+        at = row.index(one.labels[0]) if row else 0
+        inside = [node for scope in scopes for node in scope if node.label in one.labels]
+        below = {node.label for node, _ in walk(tuple(inside))}
+        if not row or tuple(row[at : at + len(one.labels)]) != one.labels or not seen.isdisjoint(below):
+            raise refuse(
+                f"the region {one.name} is no part of the graph that can be run again", graph.name, one.name,
+                expected="nodes next to each other, in no other such region", got=", ".join(one.labels)[:80],
+            )  # fmt: skip
+        for label in one.keep:
+            if label not in below:
+                raise unknown("node", label, sorted(below), where=f"graph {graph.name}, region {one.name}")
+        seen |= below
 
 
 def _tensor(graph: Graph, name: str, tensor: Tensor, repeats: dict[str, tuple[Repeat, ...]]) -> None:

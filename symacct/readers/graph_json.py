@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from symacct.algebra.condition import WORDS, Condition
 from symacct.algebra.symbols import check_name, index_symbol
 from symacct.errors import ReadError
-from symacct.nodes import Carry, Graph, Node, Repeat, Step_
+from symacct.nodes import Carry, Graph, Node, Remat, Repeat, Step_
 from symacct.readers.graph_check import check
 from symacct.readers.op_fields import Names, op_data, read_op, written
 from symacct.readers.strict_json import parse
@@ -24,6 +24,9 @@ KEYS = (
     "schema", "name", "doc", "notes", "sizes", "tokens", "bound", "aliases", "conditions", "inputs",
     "outputs", "trainable", "tensors", "nodes",
 )  # fmt: skip
+REMATS = "remats"
+"""A key that a graph without regions that are run again may leave out."""
+
 TENSOR_KEYS = ("name", "axes", "dims", "dtype", "role", "path", "mask")
 NODE_KEYS = ("op", "fields", "ins", "outs", "label", "of")
 REPEAT_KEYS = ("repeat", "index", "lo", "hi", "body", "carry", "sums", "reverse", "of")
@@ -61,6 +64,7 @@ def to_data(graph: Graph) -> dict[str, Any]:
         "trainable": sorted(graph.trainable),
         "tensors": [{key: written(getattr(t, key)) for key in TENSOR_KEYS} for t in graph.tensors.values()],
         "nodes": [_node_data(node) for node in graph.nodes],
+        **({REMATS: [[r.name, list(r.labels), list(r.keep)] for r in graph.remats]} if graph.remats else {}),
     }
 
 
@@ -82,7 +86,7 @@ def _node_data(node: Step_) -> dict[str, Any]:
 
 def from_data(data: Any, where: str) -> Graph:
     """Return the graph that parsed JSON says; see ``from_json``."""
-    _keys(data, KEYS, where, "the graph")
+    _keys(data, [*KEYS, *([REMATS] if isinstance(data, dict) and REMATS in data else [])], where, "the graph")
     if data["schema"] != SCHEMA:
         raise ReadError(
             "the JSON is no graph of this version", where=where, expected=SCHEMA, got=str(data["schema"])[:60]
@@ -125,6 +129,7 @@ def from_data(data: Any, where: str) -> Graph:
             {check_name(name): names.expr(size, f"aliases, {name}") for name, size in aliases.items()}
         ),
         names.words(data["notes"], "notes"),
+        tuple(_remat(item, names) for item in names.items(data.get(REMATS, []), REMATS)),
     )
     return check(graph)
 
@@ -218,6 +223,19 @@ def _pair(data: Any, names: Names, what: str) -> tuple[str, str]:
     if len(pair) != 2:
         raise names.wrong(what, "two names", data)
     return pair[0], pair[1]
+
+
+def _remat(data: Any, names: Names) -> Remat:
+    if not isinstance(data, list) or len(data) != 3:
+        raise ReadError(
+            "a region is not right",
+            where=names.where,
+            expected="its name, labels and what is kept",
+            got=str(data)[:60],
+        )
+    return Remat(
+        names.word(data[0], "remats"), names.words(data[1], "remats"), names.words(data[2], "remats")
+    )
 
 
 def _condition(data: Any, names: Names) -> Condition:

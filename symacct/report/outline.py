@@ -33,9 +33,21 @@ def outline(account: Account, width: int = 100) -> str:
         lines += ["", title, *(line for t in found for line in written.source(t))] if found else []
     lines += ["", "forward", *written.steps(account.graph.nodes, 1)]
     lines.append(f"{GAP}return {', '.join(account.graph.outputs)}")
+    lines += _regions(account)
     if account.step.backward:
         lines += ["", "backward", *written.steps(account.step.backward, 1)]
     return "\n".join(piece for line in lines for piece in wrap(line, width)).removeprefix("\n")
+
+
+def _regions(account: Account) -> list[str]:
+    """Return a line for each region of the graph that is run again in backward."""
+    if not account.graph.remats or not account.trains:
+        return []
+    lines = ["", "run again in backward"]
+    for one in account.graph.remats:
+        lines.append(f"{GAP}{one.name}: {', '.join(one.labels)}")
+        lines += [f"{GAP * 2}but {', '.join(one.keep)} is kept"] if one.keep else []
+    return lines
 
 
 @dataclass(frozen=True, slots=True)
