@@ -13,7 +13,7 @@ from symacct.errors import SymacctError
 from symacct.nodes import repeat_counts
 from symacct.report.data import Line, Section
 from symacct.report.explain import explained
-from symacct.report.memory_peak import FEW, Peak, Peaks
+from symacct.report.memory_peak import Peak, Peaks
 from symacct.report.summary import View, with_shares
 
 if TYPE_CHECKING:
@@ -99,19 +99,12 @@ def beside(shown: View, name: str = "memory.peak") -> list[Line]:
     return [line for line in lines if line.expr != 0]
 
 
-def small_cases(account: Account, most: int = FEW) -> tuple[Small, ...]:
-    """Return the counts below those that the formulas hold for, each with its own formulas.
-
-    Args:
-        account: the account.
-        most: how many candidates a peak may have for these cases to be derived.
-    """
+def small_cases(account: Account) -> tuple[Small, ...]:
+    """Return the counts below those that the formulas hold for, each with its own formulas."""
     course, found = account.course, list[Small]()
     for one, least in sorted(course.merged.items(), key=lambda pair: str(pair[0])):
         count = course.restored(one)
-        if not count.is_Symbol or len(Peaks(account).exprs) > most:
-            continue
-        for value in range(1, least):
+        for value in range(1, least if count.is_Symbol else 1):
             try:
                 exprs = Peaks(account.bind({count.name: value})).exprs
             except SymacctError:

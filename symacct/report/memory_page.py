@@ -12,7 +12,7 @@ from symacct.report.data import Line, Report, Section
 from symacct.report.figures import shares
 from symacct.report.memory import Small, at_sizes, beside, categories, small_cases, tensors
 from symacct.report.memory_lower import Option, lower
-from symacct.report.memory_peak import Peak, Peaks, peak
+from symacct.report.memory_peak import FEW, Peak, Peaks, peak
 from symacct.report.summary import report
 
 if TYPE_CHECKING:
@@ -95,13 +95,14 @@ def memory(
     saved = peak(Peaks(shown.account, name), shown.sizes, every=every) if shown.account.trains else None
     tables = (*categories(shown, saved), *tensors(shown, explain))
     known = found.given and shown.account.trains
+    small = not shown.sizes and shown.account.trains and (every or len(found.cases) <= FEW)
     return Memory(
         shown,
         tuple(tables),
         saved,
         found,
         tuple(_alive(shown, found)),
-        () if shown.sizes or not shown.account.trains else small_cases(shown.account),
+        small_cases(shown.account) if small else (),
         lower(shown.account, shown.sizes, found.value) if known and found.value is not None else (),
         reserve,
         every,

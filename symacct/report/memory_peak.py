@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FEW = 4
 """Up to how many candidates are shown with their regions unless more are asked for."""
-MOST_POINTS, MOST_TRIED, LARGEST_STEP = 60, 6, 300
+MOST_POINTS, MOST_TRIED, LARGEST_STEP = 30, 6, 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +89,16 @@ class Peaks:
     def _with_numbers(self, found: Sequence[Poly]) -> tuple[Poly, ...]:
         """Return the candidates with the numbers that symbols stand for put in, those that are needed."""
         course, ring = self.account.course, self.account.course.ring
+        stood = {place: course.shape.back.get(str(base)) for place, base in enumerate(ring.bases)}
+        numbers = {
+            place: int(value) for place, value in stood.items() if value is not None and value.is_Integer
+        }
+        if not numbers:
+            return tuple(found)
         polys = list(found)
-        for place, base in enumerate(ring.bases):
-            stood = course.shape.back.get(str(base))
-            if stood is not None and stood.is_Integer:
-                value = ring.number(int(stood) - ring.least[place])
-                polys = [put_in(poly, place, value) for poly in polys]
+        for place, number in numbers.items():
+            value = ring.number(number - ring.least[place])
+            polys = [put_in(poly, place, value) for poly in polys]
         return Contest(ring, tuple(course.least)).largest(polys)
 
     def region(self, at: int) -> Region | None:

@@ -9,7 +9,7 @@ from symacct.printers import latex, text
 from symacct.report.conditions import listed
 from symacct.report.memory import BESIDE, STATIC, WORK, at_sizes
 from symacct.report.memory_peak import Peaks, peak
-from symacct.report.memory_policies import RATIO
+from symacct.report.memory_policies import RATIO, quotient
 from symacct.report.record import number, quantity_record
 
 if TYPE_CHECKING:
@@ -105,6 +105,6 @@ def policies_record(
                 key: peak_record(peak(Peaks(shown.account, name), shown.sizes, every=every), order)
                 for key, name in (("peak", "memory.peak"), ("activations_peak", "memory.activations.peak"))
             },
-            RATIO: None if model == 0 else text(as_expr(hardware / model), order),
+            RATIO: None if model == 0 else text(quotient(hardware, model), order),
         }
     return {"policies": found}
