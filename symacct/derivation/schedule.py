@@ -460,6 +460,7 @@ class _Run:
             self.backward_from = len(self.actions)
         marks = self.marks
         self.buffers: dict[int, Storage] = {}
+        self.strided: set[int] = set()
         self.pending: dict[int, tuple[_Value, Storage]] = {}
         for name in sorted(self.held) if self.choices.hold_output else ():
             self._lasts(self.get(name).storage)
@@ -543,7 +544,7 @@ class _Run:
         """Run a derivative; the cotangent, what it reads and all it returns live until it is done."""
         vjp = self.vjp(one)
         local: dict[str, Storage] = {COTANGENT: g}
-        clones: set[str] = set()
+        clones = {COTANGENT} if id(one.outs[0]) in self.strided else set[str]()
         names = {name: f"gradient of {one.node.ins[slot]}" for slot, name in vjp.results.items()}
         for node in vjp.nodes:
             reads = [local[name] if name in local else one.storage(name) for name in node.ins]
@@ -583,6 +584,7 @@ class _Run:
                 self.act(f"{value.tensor.name}/grad_sum", "backward", (buffer, *made), (taken,))
                 made.append(taken)
             self.buffers[id(value)] = taken
+            (self.strided.add if copied else self.strided.discard)(id(value))
             if value.storage.fixed and value.tensor.role in LEAVES and not self.left[id(value)]:
                 complete.append((value, taken, copied))
         for value, storage, clone in complete:
