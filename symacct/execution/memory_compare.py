@@ -90,10 +90,11 @@ class Compared:
         """Yield the quantities."""
         tracked, schedule = self.tracked, self.schedule
         read = sum(nbytes for _, nbytes in tracked.data)
+        said = sum(map(self._input, schedule.inputs))
         kept = sum(self.size(s) for s in schedule.storages if self._kept(s))
-        yield self._row(SAVED, self.value(SAVED), int(kept) + read, tracked.saved_bytes + read)
+        yield self._row(SAVED, self.value(SAVED), int(kept) + said, tracked.saved_bytes + read)
         most = worst(schedule, self.size, lambda storage: storage.saved).nbytes
-        yield self._row(SAVED_PEAK, self.value(SAVED_PEAK), int(most) + read, tracked.saved_peak + read)
+        yield self._row(SAVED_PEAK, self.value(SAVED_PEAK), int(most) + said, tracked.saved_peak + read)
         yield self._row("memory.gradients", self.value("memory.gradients"), self._formed(), self.gradients)
         peak = self.value(PEAK)
         beside = int(evaluate(self.account.beside(PEAK), self.sizes))
@@ -101,6 +102,12 @@ class Compared:
         whole = self._parameters() + tracked.inputs + tracked.kept + tracked.peak
         yield self._row(PEAK, peak, None, whole)
         yield from self._again()
+
+    def _input(self, name: str) -> int:
+        """Return the bytes of a graph input."""
+        tensor = self.account.graph.tensors[name]
+        each = as_expr(self.policy.nbytes(tensor.dtype, tensor.role))
+        return int(each * evaluate(tensor.numel, self.sizes))
 
     def _row(
         self, what: str, derived: int, interpreted: int | None, counted: int, unit: str = "byte"

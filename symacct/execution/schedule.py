@@ -236,8 +236,7 @@ class _Segment:
         part, step = self.part, self.step
         env = dict(zip(part.reads, arrays, strict=True))
         if self.enters is None:
-            for array in arrays:
-                step.run.tracker.mark(array)
+            step.run.note(arrays)
             with step.torch.no_grad():
                 step.execute(part.before, part.dies_before, env)
             env |= {key: step.run.enter(env[key]) for key in self.trains}

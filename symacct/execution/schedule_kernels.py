@@ -131,6 +131,7 @@ class Run:
     data: dict[Key, None] = field(default_factory=dict)
     again: Counter[str] = field(default_factory=Counter)
     backward: bool = False
+    inputs: dict[int, Key] = field(default_factory=dict)
     recipes: dict[tuple[Form, frozenset[int]], Recipe] = field(default_factory=dict)
 
     def recipe(self, form: Form, wanted: frozenset[int]) -> Recipe:
@@ -158,12 +159,24 @@ class Run:
         self.tracker.share(copy, source)
         return copy
 
+    def note(self, arrays: Sequence[Any]) -> None:
+        """Note what backward reads: storages, and graph inputs, which lived before."""
+        for array in arrays:
+            self.tracker.mark(array)
+        self._note_inputs(arrays)
+
+    def _note_inputs(self, arrays: Sequence[Any]) -> None:
+        if not self.inputs:
+            self.inputs |= {id(array.untyped_storage()): key for key, array in self.leaves.items()}
+        found = map(self.tracker.source, arrays)
+        self.data |= {self.inputs[at]: None for at in found if at in self.inputs}
+
     def apply(self, one: Instance, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """Run an op of the forward pass, with a node of backward where something needs a gradient."""
         torch = self.xp.torch
         wanted = frozenset(slot for slot, array in enumerate(arrays) if array.requires_grad)
         if self.backward:
-            self.data |= {key: None for key in one.ins if key in self.leaves}
+            self._note_inputs(arrays)
         if not wanted or not one.form.outs[0].floating or not torch.is_grad_enabled():
             return self.forward(one, arrays)
         keep, kernel, _ = functions(torch)
@@ -194,9 +207,7 @@ class Run:
         recipe = self.recipe(one.form, wanted)
         form = one.form
         read = [(form.ins[slot], one.ins[slot]) for slot in recipe.ins]
-        self.data |= {key: None for _, key in read if key in self.leaves}
-        for array in kept:
-            self.tracker.mark(array)
+        self.note(kept)
         names = [tensor.name for tensor, _ in read] + [form.outs[slot].name for slot in recipe.outs]
         values: dict[str, Any] = {COTANGENT: g, **dict(zip(names, kept, strict=True))}
         at = written(("", one.outs[0][1]))

@@ -143,11 +143,15 @@ class Tracker:
         """
         return max(accumulate(change for one, change in self._events if one.marked), default=0)
 
-    def _find(self, array: Any) -> _Storage | None:
+    def source(self, array: Any) -> int:
+        """Return what identifies the storage that an array counts as: its own, or its source's."""
         at = id(array.untyped_storage())
         while at in self._shares:
             at = id(self._shares[at][1])
-        return self._known.get(at)
+        return at
+
+    def _find(self, array: Any) -> _Storage | None:
+        return self._known.get(self.source(array))
 
     def _change(self, one: _Storage, change: int) -> None:
         self.live += change
