@@ -1,0 +1,88 @@
+"""``symacct fit MODEL --on MACHINE``: does it fit; if not, what makes it fit, by predicted step time."""
+
+from __future__ import annotations
+
+import sys
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from symacct.cli import options, output
+from symacct.cli.plan import read_policy
+from symacct.errors import UsageError
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Callable
+
+FORMATS = ("text", "markdown", "json")
+SHORT = 1
+PATIENCE = 2.0
+"""Seconds after which it is said what takes so long."""
+INPUTS = ("graph", "on", "reserve", "at", "assume", "symbolic", "machines")
+EPILOG = """\
+exit status: 0 it fits as asked; 1 it does not; 2 the input is wrong
+
+examples:
+  symacct fit llama-3-70b --on 8xh100-sxm --optimizer adamw
+  symacct fit llama-3-70b --on 8xh100-sxm --at B=8,S=8k --reserve 2GB
+  symacct fit gpt2 --on rtx-4090 --at B=32,S=1024
+  symacct fit llama-3-8b --on h100-sxm --workload decode --at B=16,T=8k
+"""
+
+
+def add(parser: ArgumentParser) -> None:
+    """Add the arguments."""
+    options.add_graph(parser)
+    options.add_symbolic(parser)
+    parser.add_argument("--on", metavar="MACHINE", help="h100-sxm, 8xh100-sxm; see symacct list machines")
+    parser.add_argument("--reserve", metavar="2GB", help="kept free on each device for what is not counted")
+    parser.add_argument(
+        "--machines", action="append", default=[], metavar="DIR", help="a folder with machines of your own"
+    )
+    options.add_at(parser)
+    options.add_policy(parser)
+    options.add_convention(parser)
+    options.add_format(parser, FORMATS)
+    parser.epilog = EPILOG
+
+
+def run(args: Namespace) -> int:
+    """Say whether it fits, and what makes it fit."""
+    from symacct.account import derive
+    from symacct.planning.fit import fit
+    from symacct.planning.fit_room import room_of
+    from symacct.report.fit import fit_markdown, fit_text
+    from symacct.report.fit_record import fit_record
+
+    if args.on is None:
+        raise UsageError("fit needs a machine", expected="--on MACHINE, as in --on 8xh100-sxm", got="no --on")
+    room_of(args.on, reserve=args.reserve, dirs=args.machines)
+    policy = read_policy(args)
+    account = derive(options.read_graph(args), policy=policy, convention=options.read_convention(args))
+    sizes = options.read_at(args, account.graph)
+    found = fit(
+        account,
+        args.on,
+        sizes=sizes,
+        reserve=args.reserve,
+        dirs=args.machines,
+        progress=_progress(monotonic()),
+    )
+    if args.format == "json":
+        given = {name: getattr(args, name) for name in INPUTS if getattr(args, name) not in (None, [], False)}
+        record = fit_record(found)
+        output.write(output.envelope("fit", given, record, convention=account.convention, policy=policy))
+    else:
+        output.write(fit_text(found, output.width()) if args.format == "text" else fit_markdown(found))
+    return 0 if found.fits else SHORT
+
+
+def _progress(start: float) -> Callable[[str], None]:
+    """Return what says on standard error what is derived, once it has taken a while."""
+
+    def told(what: str) -> None:
+        if monotonic() - start > PATIENCE:
+            sys.stderr.write(f"fit: {what}\n")
+            sys.stderr.flush()
+
+    return told
