@@ -357,8 +357,10 @@ def test_a_peak_that_is_beaten_is_calibrated_again_before_it_is_refused(monkeypa
     calls = []
 
     def calibrated(_, rates, *__):
-        calls.append(1)
-        return tuple(replace(one, work=one.work // 10**4) if len(calls) <= slow else one for one in rates)
+        calls.append(rates)
+        if len(calls) > slow:
+            return calls[0]
+        return tuple(replace(one, work=1000) if one.what == PEAK else one for one in rates)
 
     monkeypatch.setattr(measure_module, "again", calibrated)
     account = derive(load_graph("mlp"), precision="fp32")
@@ -368,6 +370,15 @@ def test_a_peak_that_is_beaten_is_calibrated_again_before_it_is_refused(monkeypa
         with pytest.raises(TooFastError, match="above what can be"):
             measure(account, [SIZES], device(), today="2026", repeats=1)
     assert len(calls) == 3
+
+
+@pytest.mark.usefixtures("short")
+def test_chosen_sizes_stop_growing_where_a_step_is_slow():
+    """On this clock each step of two calls takes 0.2 s by itself, of a slower one 2 s."""
+    account = derive(load_graph("relu"), precision="fp32", workload="forward")
+    quick = measure(account, [{}], device(Given("0.02")), today="2026", repeats=1)
+    slow = measure(account, [{}], device(Given("2")), today="2026", repeats=1)
+    assert len(quick.runs) > len(slow.runs) == 1
 
 
 @pytest.mark.usefixtures("short")

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 ALWAYS = ("fp32", "bf16")
 """Formats that are calibrated whatever is measured, where the device computes in them."""
 LONGEST_RUN = 600
+LONGEST_CHOSEN = 1
+"""Seconds of a step beyond which no larger sizes are chosen."""
 TRIES = 3
 """How often the peak is calibrated once more before a step that beats it is refused."""
 
@@ -79,6 +81,8 @@ def measure(
         _short_enough(bound, machine, repeats)
         tell(f"timing at {', '.join(f'{name}={size}' for name, size in sizes.items()) or 'its own sizes'}")
         found.append(time_step(bound, sizes, device, repeats))
+        if not set(account.graph.order) <= set().union(*points) and found[-1].step.median > LONGEST_CHOSEN:
+            break
     for _ in range(TRIES):
         rates = again(device, rates, dtype, tell)
         machine = machine_of(device, rates, today)
