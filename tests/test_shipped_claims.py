@@ -17,7 +17,8 @@ CASES = [
     for start in range(0, len(file.claims), 20)
 ]
 RELATION = re.compile(r"<=|>=|=|~|<|>")
-TAIL = re.compile(r"\s+where\s|\s+as\s\S+\s*->")
+TAIL = re.compile(r"\s+where\s|\s+if\s|\s+as\s\S+\s*->")
+CHOICE = re.compile(r"\([a-z_]+=[^()]*\)")
 ORDER = re.compile(r"(Theta|O)\((.*)\)$")
 COEFFICIENT = re.compile(r"(?<![\w.^/)])(?<!\^\()\d+(?:\.\d+)?(?![\w.]|\^)")
 BOUNDS = {"<=": "1/1000", "<": "1/1000", ">=": "1000000", ">": "1000000"}
@@ -38,6 +39,8 @@ def spoiled(text, grows=""):
     ('flops.model ~ 2*(B*D) where B = 2*D', 'x >= y iff B > 12/3*D')
     >>> spoiled("a = Theta(n^2)", "n"), spoiled("a >= b where b = 2*c")
     ('a = Theta((n^2)*n)', 'a >= 1000000*(b) where b = 2*c')
+    >>> spoiled("m.p = m.p(every=1) if B >= 2*D")
+    'm.p = 2*(m.p(every=1)) if B >= 2*D'
     """
     start = text.find(" iff ")
     sign = RELATION.search(text, max(0, start))
@@ -45,7 +48,12 @@ def spoiled(text, grows=""):
     end = tail.start() if tail else len(text)
     left, right = text[: sign.start()], text[sign.end() : end].strip()
     order = ORDER.match(right)
-    numbers = list(COEFFICIENT.finditer(right))
+    choices = [one.span() for one in CHOICE.finditer(right)]
+    numbers = [
+        one
+        for one in COEFFICIENT.finditer(right)
+        if not any(first < one.start() < last for first, last in choices)
+    ]
     if order:
         step = "*" if order[1] == "Theta" else "/"
         right = f"{order[1]}(({order[2]}){step}{grows.split(',')[0]})"

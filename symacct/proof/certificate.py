@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from sympy import Integer
+from sympy import Integer, Max, Min
 
 from symacct import kernel
 from symacct.algebra.condition import Condition
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "accepted", "certify_asymptotic", "certify_identity", "certify_inequality", "certify_order",
-    "certify_refutation", "certify_refuted_limit", "from_prefix", "number", "seal", "to_prefix",
+    "certify_refutation", "certify_refuted_limit", "certify_square", "from_prefix", "number", "seal", "to_prefix",
 ]  # fmt: skip
 
 Certificate = dict[str, Any]
@@ -122,6 +122,23 @@ def certify_refuted_limit(
     return case.first(lambda one, uses: _elsewhere(one, uses) or _unbounded(one, uses))
 
 
+def certify_square(
+    lhs: Expr, least: Expr, root: Expr, name: str, bounds: Bounds = 1, hypotheses: Sequence[Condition] = ()
+) -> Certificate | None:
+    """Return a certificate of ``lhs >= least`` where the difference is the square of a formula over a size."""
+    case = _Case(lhs, ">=", least, bounds, hypotheses)
+    found = case.box({}, {})
+    if found is None:
+        return None
+    box, finder = found
+    below = box.minus(*(box.read(case.said[side]) for side in ("left", "right")))[1]
+    scale = finder.written(below)
+    term = {"times": ["/", scale, ["var", name]], "factors": [{"square": to_prefix(root)}]}
+    return case.made(
+        {"rule": "nonnegative", "uses": {}, "witness": {"kind": "sum", "scale": scale, "terms": [term]}}
+    )
+
+
 class _Case:
     """A statement on the way to a certificate."""
 
@@ -163,6 +180,8 @@ class _Case:
     def first(self, way: Callable[[_Case, dict[str, str]], Certificate | None]) -> Certificate | None:
         """Return the first certificate of a way, with no hypothesis in use or with those that can be."""
         ways = [{}, uses] if (uses := self.usable()) else [uses]
+        if any(side.has(Max, Min) for side in self.sides):  # seldom decided without them
+            ways.reverse()
         for one in ways:
             try:
                 if made := way(self, one):

@@ -55,14 +55,19 @@ def _sum(table: Terms) -> Callable[[Sizes], Number]:
     for monomial, c in table.items():
         whole = Fraction(c)
         number: Number = int(whole) if whole.denominator == 1 else whole
-        rows.append((number, [(_base(base), Fraction(power)) for base, power in monomial]))
+        plain = [(b.name, int(p)) for b, p in monomial if b.is_Symbol and p == int(p) and p > 0]
+        named = {name for name, _ in plain}
+        others = [(_base(b), Fraction(p)) for b, p in monomial if not (b.is_Symbol and b.name in named)]
+        rows.append((number, sorted(plain), others))
 
     def value(sizes: Sizes) -> Number:
         total: Number = 0
-        for number, factors in rows:
+        for number, plain, others in rows:
             term = number
-            for base, power in factors:
-                term = term * _raised(base(sizes), power)
+            for name, power in plain:
+                term = term * sizes[name] if power == 1 else term * sizes[name] ** power
+            for base, exponent in others:
+                term = term * _raised(base(sizes), exponent)
             total += term
         return total
 

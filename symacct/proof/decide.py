@@ -99,7 +99,7 @@ def _equal(left: Expr, right: Expr, box: Box, most: int) -> Decision:
 def _ordered(left: Expr, relation: str, right: Expr, box: Box, most: int) -> Decision:
     gap = normal(left - right) if relation in ("<=", "<") else normal(right - left)
     strict = relation in ("<", ">")
-    answer, _ = sign_on_box(gap, box.lower)
+    answer, _ = ("unknown", None) if gap.has(Max, Min) else sign_on_box(gap, box.lower)
     if answer in (BELOW if strict else AT_MOST):
         return Decision("proved", "with sizes counted from their least values all coefficients have one sign")
     test = _comparison(relation)

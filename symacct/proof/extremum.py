@@ -7,24 +7,31 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from sympy import Integer, Rational, Symbol, fraction, together
+from sympy import Integer, Max, Min, Rational, Symbol, ceiling, floor, fraction, together
 
+from symacct.algebra.budget import check_time
+from symacct.algebra.condition import Condition
 from symacct.algebra.evaluate import evaluate, names_of, substitute
 from symacct.algebra.leading import degree_in, leading_term
 from symacct.algebra.normal import is_zero, normal
 from symacct.algebra.sign import sign_on_box
-from symacct.algebra.symbols import symbol
+from symacct.algebra.symbols import as_expr, symbol
 from symacct.errors import FormulaError, RuleError
 from symacct.proof.decide import Box, Decision
-from symacct.proof.search import Counterexample
+from symacct.proof.compiled import compiled, compiled_condition
+from symacct.proof.search import MOST_POINTS, Counterexample
 from symacct.proof.sizes import made
+from symacct.proof.whole import judge_whole
 
 if TYPE_CHECKING:
     from sympy import Expr
 
 HEAD = re.compile(r"\s*\\?(argmin|min|lim)_\{?(\w+)\}?\s*\(")
+BARE = re.compile(
+    r"\s*\\?(argmin|min|lim)_\{?(\w+)\}?\s+([a-z_]+(?:\.[a-z_]+)+(?:\([^()]*\))?)\s*=\s*(.+)", re.DOTALL
+)
 RELATION = re.compile(r"\s*(=)\s*(.+)", re.DOTALL)
-MOST_TRIES, DIGITS, CERTAIN = 12, 60, 40
+MOST_TRIES, DIGITS, CERTAIN, MOST_BEATEN = 12, 60, 40, 1500
 """How many sizes are tried, with how many digits, and how large a difference of roots must be to be one."""
 
 NOT_NEGATIVE = ("positive", "nonnegative", "zero")
@@ -66,7 +73,12 @@ def read_extremum(text: str) -> Extremum | None:
 
     >>> read_extremum("argmin_k(L/k + k) = sqrt(L)").claimed
     'sqrt(L)'
+    >>> read_extremum("argmin_k memory.peak = sqrt(L)").inner
+    'memory.peak'
     """
+    bare = BARE.fullmatch(text)
+    if bare is not None:
+        return Extremum(text, bare[1], bare[2], bare[3], bare[4].strip())
     head = HEAD.match(text)
     if head is None:
         return None
@@ -88,6 +100,8 @@ def read_extremum(text: str) -> Extremum | None:
 def judge_extremum(form: str, name: str, inner: Expr, claimed: Expr, box: Box) -> Decision:
     """Return whether a formula has the claimed minimum over real values above 0, or the claimed limit.
 
+    A formula that rounds is looked at over integers of at least 1.
+
     >>> from sympy import sqrt
     >>> L, k = symbol("L"), symbol("k")
     >>> judge_extremum("argmin", "k", L / k + k, sqrt(L), Box()).outcome
@@ -101,6 +115,14 @@ def judge_extremum(form: str, name: str, inner: Expr, claimed: Expr, box: Box) -
         raise FormulaError(f"{name} is not in the formula", expected=f"a formula in {name}", got=str(inner))
     if form == "lim":
         return _limit(name, inner, claimed)
+    if form == "min" and inner.has(ceiling, floor):
+        return judge_whole(name, inner, claimed, box)
+    if inner.has(Max, Min):
+        beaten = _beaten(name, inner, claimed, box) if form == "argmin" else None
+        if beaten is not None:
+            return beaten
+        what = "which formula is the largest depends on the sizes: say where, as in: if B >= k*D"
+        return Decision("undecided", what)
     best = stationary(inner, name, box)
     if best is None or not is_convex(inner, name, box):
         return Decision("undecided", f"no single point was found where the derivative by {name} is 0")
@@ -116,6 +138,25 @@ def judge_extremum(form: str, name: str, inner: Expr, claimed: Expr, box: Box) -
     if point is None:
         return Decision("undecided", "no sizes were found that tell it from what is claimed")
     return Decision("refuted", f"it is {true}, over real {name} > 0", point, true)
+
+
+def _beaten(name: str, inner: Expr, claimed: Expr, box: Box) -> Decision | None:
+    """Refute a place of the minimum by integers: sizes, and another one that gives less."""
+    value, place = compiled(inner), compiled(claimed)
+    checks = [compiled_condition(one) for one in box.conditions]
+    names = sorted({*names_of(inner), *names_of(claimed)})
+    for sizes in islice(made(names, box.lower, box.conditions).valid(MOST_POINTS), MOST_BEATEN):
+        check_time()
+        at = place(sizes)
+        here = None if at is None or at != int(at) else {**sizes, name: int(at)}
+        if here is None or not all(check(here) for check in checks):
+            continue
+        less, most = value(sizes), value(here)
+        if less is not None and most is not None and less < most:
+            others = tuple(pair for pair in sizes.items() if pair[0] != name)
+            why = f"{name} = {sizes[name]} gives less than {name} = {int(at)} there"
+            return Decision("refuted", why, Counterexample(others, as_expr(most), as_expr(less)))
+    return None
 
 
 def _apart(left: Expr, right: Expr, box: Box) -> Counterexample | None:
@@ -179,3 +220,12 @@ def _limit(name: str, inner: Expr, claimed: Expr) -> Decision:
     if is_zero(limit - claimed):
         return Decision("proved", f"the leading term has degree 0 as {name} -> oo", limit=limit)
     return Decision("refuted", f"it tends to {limit} as {name} -> oo", limit=limit)
+
+
+def among(name: str, claimed: Expr, box: Box) -> tuple[str, ...]:
+    """Return what must hold for the claimed place to be one of those that conditions allow."""
+    put = {name: claimed}
+    found = [one.substitute(put) for one in box.conditions if name in one.names and one.kind == "at_least"]
+    if box.least(name) > 1:
+        found.append(Condition("at_least", claimed, Integer(box.least(name))))
+    return tuple(dict.fromkeys(str(one) for one in found if not one.is_certain()))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from symacct.proof.witness import Finder
 
 Shifted = dict["Monomial", Fraction]
-MOST_COLUMNS, ROUNDS, MOST_TERMS = 70, 3, 160
+MOST_COLUMNS, ROUNDS, MOST_TERMS = 70, 3, 400
 STRICT = Fraction(1, 1000)
 
 
@@ -42,33 +42,44 @@ class Known:
         if not self.atom:
             yield from _quotients(wrong, [m for m, c in sorted(self.poly.items()) if c < 0])
             return
-        sign = self.poly[((self.atom, 1),)]
-        yield from _quotients([m for m, c in sorted(target.items()) if c * sign > 0], [((self.atom, 1),)])
+        top = self.top
+        sign = self.poly[top]
+        wanted = [m for m, c in sorted(target.items()) if c * sign > 0 and self.atom in dict(m)]
+        yield from _quotients(wanted, [top])
+
+    @property
+    def top(self) -> Monomial:
+        """Return the largest term in which the max or min stands."""
+        return max((m for m in self.poly if self.atom in dict(m)), key=lambda m: (sum(e for _, e in m), m))
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A fact times a monomial, as a column of the linear program."""
+    """A fact times a monomial, as a column of the linear program; `top` is where a max stands in it."""
 
     factor: dict[str, Any]
     monomial: Monomial
     poly: Shifted
     scale: Poly
+    top: Monomial
 
 
 class Ground:
     """The box of a statement seen from the largest bounds that its hypotheses give."""
 
-    def __init__(self, finder: Finder) -> None:
-        """Read the bounds off the hypotheses."""
-        self.finder, self.box = finder, finder.box
+    def __init__(self, finder: Finder, *, shifted: bool) -> None:
+        """Read the bounds off the hypotheses; what has none is counted from its least value, or from 0.
+
+        Counted from 0 the tables stay short, and what has no negative coefficient is at least 0 as well.
+        """
+        self.finder, self.box, self.shifted = finder, finder.box, shifted
         self.tight: dict[str, tuple[Fraction, str, Fraction]] = {}
         for name, fact in sorted(self.box.facts.items()):
             self._raise(name, fact)
         used = {name for _, name, _ in self.tight.values()}
-        self.facts = [
-            ({"hypothesis": name}, fact) for name, fact in sorted(self.box.facts.items()) if name not in used
-        ]
+        rest = [name for name in sorted(self.box.facts) if name not in used]
+        self.given = self._moved_all([({"hypothesis": name}, self.box.facts[name]) for name in rest])
+        self.atoms: dict[str, tuple[Known, ...]] = {}
 
     def _raise(self, name: str, fact: Ratio) -> None:
         """Note ``c*g >= d`` as a bound of g."""
@@ -78,7 +89,7 @@ class Ground:
         ((monomial, slope),) = terms.items()
         if len(monomial) == 1 and monomial[0][1] == 1 and slope > 0:
             generator, least = monomial[0][0], -fact[0].get((), Fraction(0)) / slope
-            known = self.start(generator)
+            known = self.box.lower.get(generator)
             if known is None or least > known:
                 self.tight[generator] = (least, name, slope)
 
@@ -87,7 +98,7 @@ class Ground:
         if generator in self.tight:
             return self.tight[generator][0]
         low = self.box.lower.get(generator)
-        return None if low is None else Fraction(low)
+        return None if low is None else Fraction(low if self.shifted else 0)
 
     def moved(self, poly: Poly) -> Shifted | None:
         """Return a polynomial in the generators counted from their bounds; None where one has no bound."""
@@ -113,6 +124,13 @@ class Ground:
         if all(c > 0 for c in target.values()):
             return None if strict and () not in target else self.witness(value[1], [], target)
         columns = self.columns(value, target)
+        for one in columns:
+            weight = target.get(one.top, Fraction(0)) / one.poly[one.top] if one.top else Fraction(0)
+            left: Shifted = {}
+            if weight > 0:
+                left = kernel.put(dict(target), {m: c * weight for m, c in one.poly.items()}, -1)
+            if left and all(c > 0 for c in left.values()) and (not strict or () in left):
+                return self.witness(value[1], [(weight, one)], left)
         right: dict[object, Fraction] = {m: -c for m, c in target.items()}
         if strict:
             right[()] = right.get((), Fraction(0)) + STRICT
@@ -138,25 +156,30 @@ class Ground:
                     if (at, monomial) in found or len(found) >= MOST_COLUMNS:
                         continue
                     poly = {kernel.join(m, monomial): c for m, c in one.poly.items()}
-                    found[at, monomial] = Column(one.factor, monomial, poly, one.scale)
+                    top = kernel.join(monomial, one.top) if one.atom else ()
+                    found[at, monomial] = Column(one.factor, monomial, poly, one.scale, top)
                     fresh += [m for m, c in poly.items() if c > 0 and target.get(m, 0) <= 0]
             wrong = sorted(set(fresh))
         return list(found.values())
 
     def _known(self, value: Ratio) -> Iterator[Known]:
-        box = self.box
-        facts = [("", *one) for one in self.facts]
+        yield from self.given
         for word in self.finder.atoms_of(value):
+            yield from self._of_atom(word)
+
+    def _of_atom(self, word: Prefix) -> tuple[Known, ...]:
+        """Return what holds of a rounding, or of the largest or least of several; worked out once."""
+        if str(word) not in self.atoms:
             extreme = word[0] in {"min", "max"}
-            ((((generator, _),), _),) = box.read(word)[0].items()
-            for side in range(len(word) - 1 if extreme else 2):
-                facts.append(
-                    (generator if extreme else "", {"atom": word, "side": str(side)}, box.fact(word, side))
-                )
-        for generator, factor, fact in facts:
-            moved = self.moved(fact[0])
-            if moved is not None:
-                yield Known(generator, factor, moved, fact[1])
+            ((((generator, _),), _),) = self.box.read(word)[0].items()
+            sides = range(len(word) - 1 if extreme else 2)
+            facts = [({"atom": word, "side": str(side)}, self.box.fact(word, side)) for side in sides]
+            self.atoms[str(word)] = self._moved_all(facts, generator if extreme else "")
+        return self.atoms[str(word)]
+
+    def _moved_all(self, facts: list[tuple[dict[str, Any], Ratio]], atom: str = "") -> tuple[Known, ...]:
+        found = ((factor, self.moved(fact[0]), fact[1]) for factor, fact in facts)
+        return tuple(Known(atom, factor, poly, scale) for factor, poly, scale in found if poly is not None)
 
     # ---- writing it down ----
 
@@ -198,7 +221,7 @@ class Ground:
     def word(self, generator: str) -> Prefix:
         """Return a generator less its bound."""
         word, low = self.finder.words[generator], self.box.lower[generator]
-        return ["+", word, str(-low)] if low else word
+        return ["+", word, str(-low)] if low and self.shifted else word
 
     def words(self, monomial: Monomial) -> Iterator[Prefix]:
         """Yield the factors of a monomial of counted generators."""

@@ -13,13 +13,14 @@ from symacct.algebra.normal import is_zero, normal
 from symacct.algebra.sign import sign_on_box
 from symacct.algebra.symbols import symbol
 from symacct.errors import RuleError
+from symacct.proof.certified import is_provable
 from symacct.proof.decide import Box, ratio_limit
 
 if TYPE_CHECKING:
     from sympy import Expr
 
 TOLERANCES = (Rational(1, 100), Rational(1, 10))
-LARGEST_START = 10**12
+LARGEST_START, ZERO = 10**12, Integer(0)
 NOT_NEGATIVE = ("positive", "nonnegative", "zero")
 
 
@@ -110,6 +111,9 @@ def _ratio(exact: Expr, claim: Expr) -> Expr | None:
 
 
 def _bound(difference: Expr, box: Box) -> str | None:
+    if difference.has(Max, Min):
+        signs = {"upper": ">=", "lower": "<="}
+        return next((word for word, sign in signs.items() if is_provable(difference, sign, ZERO, box)), None)
     answer, _ = sign_on_box(difference, box.lower)
     if answer in NOT_NEGATIVE:
         return "upper"
@@ -128,6 +132,8 @@ def leading_order(exact: Expr, claim: Expr, box: Box, growing: tuple[str, ...]) 
     if limit is None or not is_zero(limit - 1):
         return None
     error = normal((claim - exact) / exact)
+    if error.has(Max, Min):
+        return LeadingOrder(growing, leading, remainder, error, ())
     thresholds = [t for tolerance in TOLERANCES if (t := threshold(error, tolerance, growing, box))]
     return LeadingOrder(growing, leading, remainder, error, tuple(thresholds))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,9 +11,11 @@ from symacct.algebra.evaluate import evaluate
 from symacct.claims import amount
 from symacct.convention import convention
 from symacct.errors import SymacctError
-from symacct.policy import Policy, precision
+from symacct.policy import Policy
+from symacct.proof.lookup import chosen
 from symacct.proof.prove import Verdict, prove
 from symacct.readers.files import load
+from symacct.readers.stated import POLICY
 from symacct.syntax import read_formula, read_sizes
 from symacct.units import convert
 
@@ -99,21 +101,17 @@ def _weaker(verdict: Verdict) -> list[str]:
 def _verdict(stated: Stated, account: Account | None, text: str) -> Verdict:
     grow = tuple(name.strip() for name in stated.grow.split(",") if name.strip())
     sizes = read_sizes(stated.at) if stated.at else None
-    return prove(account, text, sizes=sizes, lets=stated.let, assume=stated.assume, grow=grow)
+    return prove(account, text, sizes=sizes, lets=stated.let, assume=stated.assume, grow=grow, brief=True)
 
 
 def _account(stated: Stated, folder: Path, accounts: dict[object, Account]) -> Account:
     """Return the account that a claim is about; one for all claims that make the same choices."""
-    key = (stated.graph, stated.choices, stated.input_grad, stated.symbolic)
+    key = (stated.graph, stated.choices, stated.input_grad, stated.hold_output, stated.symbolic)
     if key not in accounts:
         choices = dict(stated.choices)
-        policy = Policy(
-            precision(choices.get("precision", "bf16")),
-            choices.get("optimizer"),
-            choices.get("saves", "backward"),
-            choices.get("workload", "train"),
-            stated.input_grad,
-        )
+        flags = {"input_grad": stated.input_grad, "hold_output": stated.hold_output}
+        given = {name: text for name, text in choices.items() if name in POLICY}
+        policy = chosen(replace(Policy(), **flags), given)
         prices = {name: choices[name] for name in PRICES if name in choices}
         priced = convention(choices.get("convention", "default"), **prices)
         graph = load(_place(str(stated.graph), folder), symbolic=stated.symbolic)

@@ -21,13 +21,21 @@ if TYPE_CHECKING:
 ELSEWHERE = re.compile(r"([\w.]+)\((.+)\)")
 UNDER = re.compile(r"[\w.]\(\s*([a-z_]+\s*=[^()<>]*)\)")
 FLAGS = {"true": True, "false": False}
+
+
+def _flag(text: str) -> bool:
+    if text not in FLAGS:
+        raise unknown("answer", text, FLAGS)
+    return FLAGS[text]
+
+
 READERS: Mapping[str, Callable[[str], object]] = {
     "checkpoint": checkpoint,
     "precision": precision,
     "lora": parse_lora,
     "accumulate": lambda text: whole_or_symbol(text, "the number of micro-batches"),
-    "optimizer": str, "saves": str, "grads": str, "update": str,
-    "hold_output": lambda text: _flag(text), "input_grad": lambda text: _flag(text),
+    "workload": str, "optimizer": str, "saves": str, "grads": str, "update": str,
+    "hold_output": _flag, "input_grad": _flag,
 }  # fmt: skip
 """How the choices of a policy are read that a claim may name, by the name of the field."""
 
@@ -106,9 +114,3 @@ def names_under(text: str, policy: Policy) -> list[str]:
     """
     found = [name for part in UNDER.findall(text) for name in under(policy, part).names]
     return list(dict.fromkeys([*policy.names, *found]))
-
-
-def _flag(text: str) -> bool:
-    if text not in FLAGS:
-        raise unknown("answer", text, FLAGS)
-    return FLAGS[text]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from sympy import Max, Min
+
 from symacct.account import Account, derive
 from symacct.algebra.budget import within
 from symacct.algebra.evaluate import check_sizes, names_of
@@ -17,11 +19,11 @@ from symacct.nodes import Graph
 from symacct.proof.assume import Assumptions, bind, read_assumptions
 from symacct.proof.certified import is_provable
 from symacct.proof.decide import Box, Decision, decide, together
-from symacct.proof.extremum import Extremum, judge_extremum, read_extremum
+from symacct.proof.extremum import Extremum, among, judge_extremum, read_extremum
 from symacct.proof.growth import ways_of
 from symacct.proof.instead import Instead, instead
 from symacct.proof.lookup import lookup, names_under
-from symacct.proof.region import cut_region, read_region
+from symacct.proof.region import cut_region, in_region, read_region
 from symacct.proof.search import FEW_POINTS, counterexample
 from symacct.proof.sources import Part, exact_and_claimed, parts, variations
 from symacct.proof.threshold import Threshold, is_threshold, judge_threshold, read_threshold
@@ -34,7 +36,8 @@ if TYPE_CHECKING:
     from sympy import Expr
 
 ASYMPTOTIC = ("~", "O", "Theta")
-SECONDS = 5.0
+SECONDS, LEAST_POINTS = 5.0, 150
+ONE_BY_ONE = "the formulas of each maximum were compared, and witnesses found"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,7 @@ class Verdict:
         parts: what the difference comes from.
         threshold: for ``A <= B iff NAME <= FORMULA``, what is claimed of the name, and what is true of it.
         written: the claim as it was written, where it was taken apart to be read.
+        extremum: for a claim about a minimum or a limit, its parts.
     """
 
     claim: Claim
@@ -70,6 +74,7 @@ class Verdict:
     parts: tuple[Part, ...] = ()
     threshold: Threshold | None = None
     written: str = ""
+    extremum: Extremum | None = None
 
     def __str__(self) -> str:
         """Return the outcome, the claim, and why."""
@@ -108,6 +113,7 @@ def prove(
     assume: Iterable[str] = (),
     grow: tuple[str, ...] = (),
     seconds: float = SECONDS,
+    brief: bool = False,
 ) -> Verdict:
     """Judge a claim against an account, or compare formulas where there is none.
 
@@ -120,6 +126,7 @@ def prove(
         assume: what may be assumed about sizes.
         grow: what goes to infinity, if the claim does not say.
         seconds: processor time for the decision, and again for what is true instead.
+        brief: leave out where a difference comes from, and under which choices the claim would hold.
 
     Raises:
         SymacctError: the claim cannot be read, a name is unknown, or units disagree.
@@ -150,7 +157,7 @@ def prove(
         with within(seconds):
             if extremum is not None:
                 found = _of_extremum(extremum, claim, account, assumptions)
-                return replace(found, notes=tuple((*notes, *found.notes)), written=text)
+                return replace(found, notes=(*notes, *found.notes), written=text)
             verdict = _judged(claim, account, assumptions, grow)
             notes = list(dict.fromkeys((*verdict.notes, *notes)))
             verdict = replace(verdict, notes=tuple(notes), written=as_written)
@@ -162,7 +169,7 @@ def prove(
         )
     if verdict.outcome == "proved" and claim.relation in ("=", "O", "Theta"):
         return verdict
-    return _explained(verdict, account, assumptions, seconds)
+    return _explained(verdict, None if brief else account, assumptions, seconds)
 
 
 def _assumed(
@@ -193,8 +200,11 @@ def _of_extremum(
     if extremum.form == "argmin":
         claimed = assumptions.apply(read_formula(extremum.claimed, claim.names))
     box = assumptions.box((*sides.left.when, *sides.right.when))
+    inner = in_region(inner, box)
     decision = judge_extremum(extremum.form, extremum.name, inner, claimed, box)
-    return Verdict(claim, decision, None, inner, claimed, box, written=extremum.text)
+    notes = among(extremum.name, claimed, box) if extremum.form == "argmin" else ()
+    said = [f"{claimed} is one of these {extremum.name} where {', '.join(notes)}"] if notes else []
+    return Verdict(claim, decision, None, inner, claimed, box, (), tuple(said), extremum=extremum)
 
 
 def placed(account: Account, sizes: Mapping[str, int]) -> tuple[Account, Mapping[str, int]]:
@@ -255,10 +265,14 @@ def _decided(
     claim: Claim, left: Expr, right: Expr, box: Box, ways: tuple[tuple[str, ...], ...]
 ) -> tuple[Decision, tuple[str, ...]]:
     if claim.relation not in ASYMPTOTIC:
-        decision = decide(left, claim.relation, right, box, most=FEW_POINTS)
+        operands = sum(len(atom.args) for side in (left, right) for atom in side.atoms(Max, Min))
+        few = max(LEAST_POINTS, FEW_POINTS // (1 + operands // 4))
+        decision = decide(left, claim.relation, right, box, most=few)
         if decision.outcome == "undecided":
             if is_provable(left, claim.relation, right, box):
-                return Decision("proved", "a witness was found that the kernel accepts"), ()
+                return Decision(
+                    "proved", ONE_BY_ONE if operands else "a witness was found that the kernel accepts"
+                ), ()
             decision = decide(left, claim.relation, right, box)
         return decision, ()
     tried = [(decide(left, claim.relation, right, box, way), way) for way in ways]

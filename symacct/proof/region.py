@@ -5,13 +5,22 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from sympy import Max, Min
+
 from symacct.algebra.condition import Condition
 from symacct.algebra.normal import normal
 from symacct.errors import FormulaError
+from symacct.proof.certified import is_provable
+from symacct.proof.decide import decide
+from symacct.proof.search import FEW_POINTS
 from symacct.syntax import read_formula
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
+
+    from sympy import Expr
+
+    from symacct.proof.decide import Box
 
 IF = re.compile(r"(?<![\w.])(?<!only )if(?!\w)(?!\s+and\s+only)")
 END = re.compile(r"(?<![\w.])where(?!\w)|(?<![\w.])as\s+[\w\s,]{1,80}(?:->|→)")
@@ -79,3 +88,32 @@ def _read(text: str, names: Collection[str]) -> Condition:
 
 def _unread(text: str) -> FormulaError:
     return FormulaError("cannot use a condition", where=text[:72], expected=EXPECTED, got=text[:64])
+
+
+def in_region(expr: Expr, box: Box) -> Expr:
+    """Return a formula without the operands of a max or min that others are seen to outdo in a box.
+
+    >>> from sympy import Max
+    >>> from symacct.algebra.symbols import symbol
+    >>> from symacct.proof.decide import Box
+    >>> B, D = symbol("B"), symbol("D")
+    >>> in_region(Max(2 * B, B + D), Box(conditions=read_region(["B >= D"], ["B", "D"])))
+    2*B
+    """
+    for atom in sorted(expr.atoms(Max, Min), key=str):
+        relation = "<=" if isinstance(atom, Max) else ">="
+        kept: list[Expr] = []
+        for one in sorted(atom.args, key=str):
+            if not any(_seen(one, relation, other, box) for other in kept):
+                kept = [other for other in kept if not _seen(other, relation, one, box)]
+                kept.append(one)
+        expr = expr.xreplace({atom: kept[0] if len(kept) == 1 else atom.func(*kept, evaluate=False)})
+    return normal(expr)
+
+
+def _seen(left: Expr, relation: str, right: Expr, box: Box) -> bool:
+    """Say whether a relation is proved; a few sizes are tried first."""
+    quick = decide(left, relation, right, box, most=FEW_POINTS)
+    return quick.outcome == "proved" or (
+        quick.outcome == "undecided" and is_provable(left, relation, right, box)
+    )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_POINTS", "Counterexample", "compiled", "counterexample", "points"]
 
-MOST_POINTS, FEW_POINTS, FEW_VALUES = 4000, 300, 20
+MOST_POINTS, FEW_POINTS, FEW_VALUES = 4000, 1200, 20
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,21 +5,25 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from itertools import islice
+from math import lcm
 from typing import TYPE_CHECKING
 
 from symacct.algebra.budget import check_time
+from symacct.algebra.condition import Condition
 from symacct.algebra.evaluate import evaluate, names_of
 from symacct.algebra.normal import is_zero, normal
 from symacct.algebra.sign import sign_on_box
-from symacct.algebra.symbols import symbol
+from symacct.algebra.symbols import as_expr, symbol
 from symacct.algebra.tables import build
 from symacct.algebra.terms import fraction, read
 from symacct.claims import Claim, read_claim, resolve
 from symacct.errors import FormulaError
+from symacct.proof.certified import is_provable
 from symacct.proof.compiled import compiled
 from symacct.proof.decide import Box, Decision
-from symacct.proof.search import MOST_POINTS, Counterexample
-from symacct.proof.sizes import made
+from symacct.proof.search import FEW_POINTS, MOST_POINTS, Counterexample, counterexample
+from symacct.proof.sizes import is_whole, made
+
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
 IFF = re.compile(r"(?<!\w)(?:iff|if\s+and\s+only\s+if)(?!\w)|⇔|⟺|<=>")
 WHERE = re.compile(r"(?<![\w.])where(?!\w)")
 FLIPPED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<"}
+DENIED = {"<=": ">", ">=": "<", "<": ">=", ">": "<="}
 TESTS: dict[str, Callable[[Fraction], bool]] = {
     "<=": lambda value: value <= 0,
     ">=": lambda value: value >= 0,
@@ -90,7 +95,7 @@ class Threshold:
 def crossing(left: Expr, right: Expr, name: str, box: Box) -> Crossing | None:
     """Return where two formulas are equal, for one size in which their difference is linear.
 
-    >>> from symacct.algebra.symbols import symbol
+    >>> from symacct.algebra.symbols import as_expr, symbol
     >>> B, D = symbol("B"), symbol("D")
     >>> crossing(B / 2, 2 * D + 3, "B", Box())
     Crossing(name='B', value=4*D + 6, above=True)
@@ -179,12 +184,41 @@ def _judged(verdict: Verdict, threshold: Threshold, left: Expr, right: Expr) -> 
     same = found is not None and is_zero(found.value - threshold.value)
     if same and threshold.holds == threshold.relation:
         return Decision("proved", f"the difference is linear in {threshold.name}, and 0 there")
+    if found is None and _both_ways(verdict, threshold, left, right):
+        return Decision("proved", "a witness was found for either side of it that the kernel accepts")
     point = _disagreement(verdict, threshold, left, right)
     if point is not None:
         return Decision("refuted", "one holds and the other does not at a point", point)
     if found is None:
         return Decision("undecided", f"the difference is not linear in {threshold.name}")
     return Decision("undecided", "no sizes were found at which one holds and the other does not")
+
+
+def _both_ways(verdict: Verdict, threshold: Threshold, left: Expr, right: Expr) -> bool:
+    """Say whether the condition is seen to hold on one side of the threshold, and its denial on the other."""
+    sides = (
+        (threshold.relation, verdict.claim.relation),
+        (DENIED[threshold.relation], DENIED[verdict.claim.relation]),
+    )
+    for where, relation in sides:
+        condition = _beyond(symbol(threshold.name), where, threshold.value)
+        if condition is None:
+            return False
+        box = replace(verdict.box, conditions=(*verdict.box.conditions, condition))
+        if counterexample(left, right, TESTS[relation], box.lower, box.conditions, FEW_POINTS):
+            return False
+        if not is_provable(left, relation, right, box):
+            return False
+    return True
+
+
+def _beyond(name: Expr, relation: str, value: Expr) -> Condition | None:
+    """Return what a size satisfies as a condition; between integers ``>`` is ``>=`` and one more."""
+    scale = lcm(*(int(c.q) for c in value.as_coefficients_dict().values() if c.is_Rational))
+    gap = normal((name - value if relation[0] == ">" else value - name) * scale)
+    if relation in (">=", "<="):
+        return Condition("at_least", gap, as_expr(0))
+    return Condition("at_least", gap, as_expr(1)) if is_whole(gap) else None
 
 
 def _disagreement(verdict: Verdict, threshold: Threshold, left: Expr, right: Expr) -> Counterexample | None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from symacct.kernel import Box, Monomial, Poly, Ratio
 
 SHIFT: dict[str, Any] = {"kind": "shift"}
-MOST_TERMS, MOST_SQUARES, MOST_SCALED, DEEPEST = 60, 60, 600, 3
+MOST_TERMS, MOST_SQUARES, MOST_SCALED, DEEPEST, MOST_OPERANDS = 60, 60, 600, 3, 2
 Moved = dict[object, Fraction]
 Known = tuple[Prefix, dict[str, Any], Moved | None]
 ATOMS = ("floor", "ceil", "min", "max")
@@ -33,6 +33,7 @@ class Finder:
         """Keep the box and its words; ``words`` maps a generator of the kernel to what it stands for."""
         self.box = box
         self.words = words
+        self.grounds = (Ground(self, shifted=False), Ground(self, shifted=True))
 
     def find(self, value: Ratio, *, strict: bool = False, depth: int = 0) -> dict[str, Any] | None:
         """Return a witness that the kernel accepts, or None."""
@@ -40,15 +41,18 @@ class Finder:
             self.box.work = 0
         if self.box.sure(value, strict=strict):
             return SHIFT
-        if found := Ground(self).find(value, strict=strict):
-            return found
+        for ground in self.grounds:
+            if found := ground.find(value, strict=strict):
+                return found
         if depth < DEEPEST:
             for name in self._atoms(value, ("min", "max")):
                 if self._bounds_it(value, name) and (
                     found := self._cases(value, name, strict=strict, depth=depth)
                 ):
                     return found
-        return self._combined(value, strict=strict)
+        if sum(len(self.words[name]) - 1 for name in self._atoms(value, ("min", "max"))) > MOST_OPERANDS:
+            return None
+        return self._combined(value, strict=strict) or self._unrounded(value, strict=strict, depth=depth)
 
     def atoms_of(self, value: Ratio) -> list[Prefix]:
         """Return what is rounded, or the least or largest of several, in a fraction."""
@@ -64,6 +68,29 @@ class Finder:
     def _atoms(self, value: Ratio, heads: tuple[str, ...]) -> list[str]:
         found = {g for m in value[0] for g, _ in m if g in self.words and self.words[g][0] in heads}
         return sorted(found)
+
+    def _unrounded(self, value: Ratio, *, strict: bool, depth: int) -> dict[str, Any] | None:
+        """Find one with a ceil or floor that stands alone in its terms replaced by what it is at least."""
+        for name in self._atoms(value, ("ceil", "floor")) if depth < DEEPEST else ():
+            parts = {m: c for m, c in value[0].items() if name in dict(m)}
+            if any(dict(m)[name] > 1 for m in parts) or len({c > 0 for c in parts.values()}) > 1:
+                continue
+            word, above = self.words[name], next(iter(parts.values())) > 0
+            inside = self.box.read(word[1])
+            if above != (word[0] == "ceil"):
+                inside = self.box.plus(inside, kernel.constant(1), 1 if word[0] == "ceil" else -1)
+            bare: Poly = {tuple(pair for pair in m if pair[0] != name): abs(c) for m, c in parts.items()}
+            rest: Ratio = {m: c for m, c in value[0].items() if m not in parts}, value[1]
+            lower = self.box.plus(rest, self.box.product((bare, value[1]), inside), 1 if above else -1)
+            found = self.find(lower, strict=strict, depth=depth + 1)
+            if found is None or found["kind"] == "cases" or not self.box.sure((bare, kernel.ONE)):
+                continue
+            scale = found.get("scale", "1")
+            times = ["/", ["*", scale, self.written(bare)], self.written(value[1])]
+            side = "0" if above == (word[0] == "ceil") else "1"
+            term = {"times": times, "factors": [{"atom": word, "side": side}]}
+            return {"kind": "sum", "scale": scale, "terms": [*found.get("terms", []), term]}
+        return None
 
     def lowered(self, value: Ratio) -> Iterator[Ratio]:
         """Yield a fraction, and what it is at least: with each operand in the place of one max."""

@@ -15,11 +15,14 @@ EXPECTED = (
 )  # fmt: skip
 """What a claim may be expected to be; ``refused`` is input that is wrong, ``reported`` is not judged."""
 
-CHOICES = ("workload", "optimizer", "precision", "saves", "convention", "attention", "bytes")
+POLICY = (
+    "workload", "optimizer", "precision", "saves", "checkpoint", "grads", "update", "accumulate", "lora"
+)  # fmt: skip
+CHOICES = (*POLICY, "convention", "attention", "bytes")
 PLAIN = ("claim", "calc", "instead", "at", "grow", "within", "source", "comment", "to", "value")
 TEXTS = ("graph", "model", "expect", *PLAIN, *CHOICES)
 LISTS = ("let", "assume")
-FLAGS = ("input_grad", "symbolic")
+FLAGS = ("input_grad", "hold_output", "symbolic")
 KEYS = ("name", *TEXTS, *LISTS, *FLAGS)
 OF_CALCULATIONS = ("calc", "to", "value", "within")
 OF_BOTH = ("name", "let", "expect", "source", "comment")
@@ -50,6 +53,7 @@ class Stated:
         grow: what goes to infinity, as ``--grow`` takes it.
         choices: those of the policy and the convention that are made, by the name of the flag.
         input_grad: whether the gradients of inputs are formed.
+        hold_output: whether the caller holds the output.
         symbolic: whether a model's sizes stay symbols.
         source: who states it, and where.
         comment: what a reader should know.
@@ -71,6 +75,7 @@ class Stated:
     grow: str = ""
     choices: tuple[tuple[str, str], ...] = ()
     input_grad: bool = False
+    hold_output: bool = False
     symbolic: bool = False
     source: str = ""
     comment: str = ""

@@ -35,9 +35,8 @@ def facts_of(verdict: Verdict, account: Account | None, *, math: bool = False) -
     style = style_of(account, math=math)
     found = [*head(account), Fact("claim", _stated(verdict))]
     found += [_note(note) for note in verdict.notes]
-    found += [Fact("holds for", ", ".join(listed(verdict.box.conditions, style.order)))] * bool(
-        verdict.box.conditions
-    )
+    where = [*listed(verdict.box.conditions, style.order), *_starts_of(verdict)]
+    found += [Fact("holds for", ", ".join(where))] * bool(where)
     found += list(_sides(verdict, style))
     found.append(Fact("", f"{verdict.outcome.upper()} as written: {verdict.decision.reason}"))
     if verdict.threshold is not None:
@@ -88,6 +87,14 @@ def _sides(verdict: Verdict, style: Style) -> Iterator[Fact]:
         yield Fact("grows", together(verdict.growing))
 
 
+def _starts_of(verdict: Verdict) -> Iterator[str]:
+    """Yield the least values of sizes where they are not 1."""
+    names = {name for side in (verdict.left, verdict.right) if side is not None for name in names_of(side)}
+    for name, least in sorted(verdict.box.lower.items()):
+        if least > 1 and name in names:
+            yield f"{name} >= {least}"
+
+
 def _trees(verdict: Verdict) -> tuple[Tree, Tree]:
     return verdict.claim.left, verdict.claim.right
 
@@ -134,7 +141,13 @@ def _bound(verdict: Verdict, found: Instead) -> Iterator[Fact]:
 
 def _counterexample(verdict: Verdict, style: Style) -> Iterator[Fact]:
     point = verdict.decision.point
-    if point is not None and verdict.sides is not None:
+    if point is not None and verdict.extremum is not None:
+        at = ", ".join(f"{name} = {size:,}" for name, size in point.sizes)
+        values = f"{style.show(point.left)}, and {style.show(point.right)} is claimed"
+        if verdict.extremum.form == "argmin":
+            values = f"{style.show(point.left)} where it is claimed, and {style.show(point.right)} elsewhere"
+        yield Fact("counterexample", f"{at}: {values}" if at else values)
+    elif point is not None and verdict.sides is not None:
         at = ", ".join(f"{name} = {size:,}" for name, size in point.sizes)
         unit = str(verdict.sides.left.unit)
         values = f"left {style.with_unit(point.left, unit)}, right {style.with_unit(point.right, unit)}"
