@@ -31,6 +31,8 @@ MOST_CONDITIONS = 6
 """Up to how many conditions linear programs are tried: a condition that none removes stays, which is safe."""
 NEAR_ROOTS = (-3, -2, -1)
 CERTAIN, NEVER = 1, -1
+APART, STEP = 101, 7
+"""Sizes far from roots: a difference that is not 0 there has no factor to be looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,7 @@ class Regions:
         self.candidates = tuple(candidates)
         self.restore = restore
         self.reduced: dict[tuple[int, int], Poly | int] = {}
+        self.apart = [APART + STEP * place for place in range(len(ring.bases))]
 
     def all(self) -> tuple[Region, ...]:
         """Return the regions that are not seen to be empty."""
@@ -131,8 +134,11 @@ class Regions:
 
     def _linear(self, poly: Poly, place: int) -> Poly:
         """Return a polynomial divided by every factor ``x - c`` that is positive from the least x on."""
+        if not degree(poly, place):
+            return poly
         for root in (*NEAR_ROOTS, *range(1, self.ring.least[place])):
-            while degree(poly, place) and not put_in(poly, place, self.ring.number(root)):
+            point = [root if at == place else apart for at, apart in enumerate(self.apart)]
+            while not value_of(poly, point) and not put_in(poly, place, self.ring.number(root)):
                 poly = _divided(poly, place, root)
         return poly
 

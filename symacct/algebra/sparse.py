@@ -87,21 +87,18 @@ def moved(poly: Poly, place: int, by: int) -> Poly:
     """Return the polynomial with ``x + by`` in the place of a generator ``x``.
 
     >>> moved({(2,): 1}, 0, -1)
-    {(0,): 1, (1,): -2, (2,): 1}
+    {(2,): 1, (0,): 1, (1,): -2}
     """
     if not any(powers[place] for powers in poly):
         return poly
     found: Poly = {}
     for powers, coefficient in poly.items():
         highest = powers[place]
-        for power in range(highest + 1):
-            at = powers if power == highest else (*powers[:place], power, *powers[place + 1 :])
-            new = found.get(at, 0) + coefficient * comb(highest, power) * by ** (highest - power)
-            if new:
-                found[at] = new
-            else:
-                found.pop(at, None)
-    return found
+        found[powers] = found.get(powers, 0) + coefficient
+        for power in range(highest):
+            lower = (*powers[:place], power, *powers[place + 1 :])
+            found[lower] = found.get(lower, 0) + coefficient * comb(highest, power) * by ** (highest - power)
+    return {powers: value for powers, value in found.items() if value}
 
 
 class Ring:

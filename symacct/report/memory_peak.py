@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FEW = 4
 """Up to how many candidates are shown with their regions unless more are asked for."""
-MOST_POINTS, MOST_TRIED, LARGEST_STEP = 30, 6, 300
+MOST_POINTS, MOST_TRIED, LARGEST_STEP = 20, 6, 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +124,11 @@ class Peaks:
         course = self.account.course
         ring, back = course.ring, course.shape.back
         names = {*self.account.graph.order, *self.account.policy.names}
+        monomials = dict.fromkeys(one for poly in self.polys for one in poly)
         for point in islice(points(len(ring.bases)), 1, MOST_POINTS):
             shifted = [min(step, LARGEST_STEP) for step in point]
-            values = [value_of(poly, shifted) for poly in self.polys]
+            powers = {one: value_of({one: 1}, shifted) for one in monomials}
+            values = [sum(c * powers[p] for p, c in poly.items()) for poly in self.polys]
             known = {str(b): x + least for b, x, least in zip(ring.bases, shifted, ring.least, strict=True)}
             known |= {n: int(back[n]) for n in known if n in back and back[n].is_Integer}
             known |= {name: 1 for name in names if name not in known and name not in course.shape.into}

@@ -117,7 +117,7 @@ def _cases(policy: str, found: Peak, one: View) -> list[Line]:
     chosen = cases[:1] if found.given else cases
     lines = []
     for at, case in enumerate(chosen):
-        said = "; ".join(listed(case.region.conditions, order)[:3]) if case.region else ""
+        said = "; ".join(listed(case.region.conditions[:3], order)) if case.region else ""
         more = len(case.region.conditions) - 3 if case.region else 0
         said += f"; and {more} more" if more > 0 else ""
         value = found.value if found.given and at == 0 and one.sizes else None

@@ -43,10 +43,10 @@ class Words:
         region = peak.cases[at].region
         if region is None:
             return ""
-        said = listed(region.conditions, self.order)
-        more = len(said) - MOST_CONDITIONS
-        if more > 0 and not self.made.every:
-            said = [*said[:MOST_CONDITIONS], f"and {more} more (--all)"]
+        count = len(region.conditions) if self.made.every else MOST_CONDITIONS
+        said = listed(region.conditions[:count], self.order)
+        more = len(region.conditions) - count
+        said += [f"and {more} more (--all)"] if more > 0 else []
         return ", ".join(said)
 
     def head(self) -> list[Fact]:
