@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from test_track_timeline import interpreted
 
 from symacct import graph
 from symacct.execution.schedule import run
@@ -105,6 +106,40 @@ def frozen(b: Any) -> Any:
     return b.relu(x * b.weight("w", "B D"))
 
 
+@graph({"B": "", "D": "", "L": ""})
+def left(b: Any) -> Any:
+    """What an op saves that leads nowhere lives until its result is dropped when it runs again too."""
+
+    def body(x: Any) -> Any:
+        y = x * b.weight("w", "B D")
+
+        def inner(x: Any, z: Any) -> Any:
+            del x
+            return b.tanh(z), b.tanh(b.sigmoid(b.exp(b.tanh(b.sigmoid(z * y)))))
+
+        return b.repeat("2", inner, (y, y))[0]
+
+    return b.repeat("L", body, b.input("x", "B D"))
+
+
+@graph({"B": "", "D": "", "L": ""})
+def viewed(b: Any) -> Any:
+    """A segment's input lives until all has run again, although only a view of it is read at first."""
+
+    def body(x: Any) -> Any:
+        y = b.scale(b.rearrange("B D -> D B", x), 2)
+        return b.tanh(b.rearrange("D B -> B D", b.exp(b.sigmoid(y)))) + b.weight("w", "B D")
+
+    return b.repeat("L", body, b.tanh(b.input("x", "B D")))
+
+
+@graph({"B": "", "D": ""})
+def handed_on(b: Any) -> Any:
+    """A repeated gradient is copied into a leaf's layout, also where a sum hands it on."""
+    total = b.reduce("B D -> B", b.input("x", "B D"), "sum") + b.weight("w", "B")
+    return b.add(b.reduce("B ->", total, "mean"), b.reduce("B D ->", b.input("y", "B D"), "sum"))
+
+
 EVERY_1, EVERY_2 = Plan(("every", 1)), Plan(("every", 2))
 CASES = (
     (met, Plan(), X + ENDS + 8),
@@ -119,6 +154,11 @@ CASES = (
     (crossed, EVERY_2, 6 * X + ENDS),
     (shifted, Plan(), 15 * X),
     (frozen, EVERY_1, 4 * X),
+    (left, EVERY_1, 14 * X + ENDS),
+    (left, EVERY_2, 19 * X + ENDS),
+    (viewed, EVERY_1, 6 * X + ENDS),
+    (viewed, Plan(("store-nothing",)), 6 * X + ENDS),
+    (handed_on, Plan(), ENDS + 4 + 4 * B),
 )
 
 
@@ -127,7 +167,8 @@ def test_the_edges_of_the_rules(one: Definition, plan: Plan, peak: int) -> None:
     built = one()
     count = 3 if one is shifted else 1 if one is frozen else 2
     sizes = {"B": B, "D": D, "L": count}
-    assert run(built, {name: sizes[name] for name in built.order}, plan).peak == peak
+    sizes = {name: sizes[name] for name in built.order}
+    assert run(built, sizes, plan).peak == peak == interpreted(built, sizes, plan)
 
 
 def test_a_micro_batch_leaves_nothing_but_gradients() -> None:
