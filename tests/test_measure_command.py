@@ -14,6 +14,7 @@ import pytest
 import torch
 
 from symacct.cli import main
+from symacct.cli import measure as command
 from symacct.evaluation.points import read_points
 from symacct.execution import measure_calibrate, measure_device
 from symacct.execution.measure_device import Device
@@ -142,6 +143,11 @@ def test_bad_input_is_refused(capsys, words, said):
     assert out == ""
     assert said in err
     assert "Traceback" not in err
+
+
+def test_choices_are_those_of_the_device():
+    assert command.KINDS == measure_device.KINDS
+    assert command.DTYPES == measure_device.MEASURED
 
 
 def test_cuda_without_a_gpu_is_refused(capsys, monkeypatch):

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from symacct.cli import options, output
 from symacct.errors import ReadError, UsageError
-from symacct.execution.measure_device import CPU, KINDS, MEASURED
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from symacct.nodes import Graph
 
 FORMATS = ("text", "markdown", "json")
+KINDS, DTYPES = ("cpu", "cuda"), ("fp32", "bf16", "fp16", "fp64")
 MOST_REPEATS = 10_000
 EPILOG = """\
 a size that is given again starts another point: --at B=64,L=4 --at D=256 --at D=512 measures two.
@@ -35,8 +35,8 @@ def add(parser: ArgumentParser) -> None:
     options.add_graph(parser)
     options.add_symbolic(parser)
     options.add_at(parser)
-    parser.add_argument("--device", choices=KINDS, default=CPU, help="default: cpu")
-    parser.add_argument("--dtype", choices=MEASURED, default="fp32", help="default: fp32")
+    parser.add_argument("--device", choices=KINDS, default=KINDS[0], help="default: cpu")
+    parser.add_argument("--dtype", choices=DTYPES, default="fp32", help="default: fp32")
     parser.add_argument(
         "--workload", choices=("train", "forward"), default="train", help="the whole step, or forward alone"
     )
