@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import doctest
 import io
 import json
 import re
@@ -250,3 +251,12 @@ def test_the_commands_of_the_page_run(run):
     for command in commands:
         status, _, err = run(*command.split())
         assert (status, err) == (0, ""), command
+
+
+def test_the_sessions_of_the_page_are_true():
+    """What the documentation says Python prints is what it prints."""
+    text = (DOCS / "memory.md").read_text(encoding="utf-8")
+    session = "\n".join(re.findall(r"```pycon\n(.*?)```", text, re.DOTALL))
+    test = doctest.DocTestParser().get_doctest(session, {}, "memory.md", "memory.md", 0)
+    assert test.examples
+    assert doctest.DocTestRunner().run(test).failed == 0
