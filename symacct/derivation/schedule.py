@@ -594,7 +594,8 @@ class _Run:
 
     def _accumulate(self, value: _Value, storage: Storage, clone: bool) -> None:  # noqa: FBT001
         """Take a complete gradient over; one that another tensor holds, or that is strided, is copied first."""
-        there = value.tensor.role == "weight" and (self.choices.grads == "kept" or id(value) in self.filled)
+        kept = value.tensor.role == "weight" and self.choices.grads == "kept"
+        there = kept or id(value) in self.filled
         shared = any(buffer is storage for buffer in self.buffers.values())
         if (clone or shared) and not there:
             copy = self.new_like(value, "gradient")
