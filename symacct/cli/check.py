@@ -6,9 +6,12 @@ from argparse import ArgumentTypeError
 from typing import TYPE_CHECKING, Any
 
 from symacct.cli import options, output
+from symacct.errors import UsageError
+from symacct.policy import GRADS, UPDATES
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Mapping
 
     from symacct.execution.check import CheckResult
     from symacct.report.table import Table
@@ -16,6 +19,17 @@ if TYPE_CHECKING:
 FORMATS = ("text", "markdown", "json")
 FAILED = 1
 LONGEST_SEED = 20
+FIXED: Mapping[str, Any] = {
+    "precision": "fp32", "saves": "backward", "workload": "train", "optimizer": None, "lora": None,
+    "checkpoint": "none",
+}  # fmt: skip
+"""What a check chooses itself."""
+
+CHOICES: Mapping[str, Any] = {
+    "checkpoints": None, "grads": GRADS[0], "update": UPDATES[0], "hold_output": False, "accumulate": "1",
+    "input_grad": False,
+}  # fmt: skip
+"""What a check of memory lets one choose, where nothing is said."""
 
 
 def add(parser: ArgumentParser) -> None:
@@ -29,9 +43,44 @@ def add(parser: ArgumentParser) -> None:
         help="compare with your own torch module: FUNCTION(sizes) returns it and a tuple of its inputs "
         "(MODULE is imported, or my.py is run)",
     )
+    _add_memory(parser)
     options.add_format(parser, FORMATS)
-    parser.set_defaults(symbolic=True)
+    parser.set_defaults(symbolic=True, **FIXED)
     parser.epilog = "Sizes that --at leaves out are chosen, small and distinct; a model's own sizes too."
+
+
+def _add_memory(parser: ArgumentParser) -> None:
+    """Add a check of memory, and the choices that it has."""
+    memory = parser.add_argument_group("memory")
+    memory.add_argument(
+        "--memory",
+        action="store_true",
+        help="run training steps, track every tensor storage, and compare peaks and what is kept",
+    )
+    memory.add_argument(
+        "--checkpoint",
+        dest="checkpoints",
+        metavar="POLICY,...",
+        help="default: none, and where the graph repeats every:1, every:2, sqrt and store-nothing; "
+        "see symacct list checkpoints",
+    )
+    memory.add_argument(
+        "--grads", choices=GRADS, default=GRADS[0], help="gradients of a step; default: fresh"
+    )
+    memory.add_argument(
+        "--update",
+        choices=UPDATES,
+        default=UPDATES[0],
+        help="after backward, or on each gradient as it comes",
+    )
+    memory.add_argument("--hold-output", action="store_true", help="the caller holds the output")
+    memory.add_argument(
+        "--accumulate",
+        default="1",
+        metavar="N",
+        help="micro-batches; their gradients against one batch's too",
+    )
+    memory.add_argument("--input-grad", action="store_true", help="form the gradients of the inputs too")
 
 
 def _seed(text: str) -> int:
@@ -50,6 +99,11 @@ def run(args: Namespace) -> int:
     from symacct.execution.framework import load_torch
 
     load_torch()
+    _refuse(args)
+    if args.memory:
+        from symacct.cli.check_memory import run_memory
+
+        return run_memory(args)
     result = _checked(args)
     if args.format == "json":
         given = {"target": args.graph, "assume": args.assume, "seed": args.seed, "against": args.against}
@@ -57,6 +111,25 @@ def run(args: Namespace) -> int:
     else:
         output.write(_shown(args.format, result))
     return 0 if result.passed else FAILED
+
+
+def _refuse(args: Namespace) -> None:
+    """Refuse choices of a check of memory without one, and a check of two things at once.
+
+    Raises:
+        UsageError: there are some.
+    """
+    if args.memory and args.against is not None:
+        raise UsageError(
+            "memory is checked on the graph's own ops, not on a module",
+            expected="--memory or --against",
+            got="both",
+            fix="check the module without --memory: its saved bytes are compared",
+        )
+    for name, usual in CHOICES.items():
+        if not args.memory and getattr(args, name) != usual:
+            flag = f"--{name.removesuffix('s') if name == 'checkpoints' else name}".replace("_", "-")
+            raise UsageError(f"{flag} is a choice of a check of memory", expected="--memory", got="none")
 
 
 def _checked(args: Namespace) -> CheckResult:

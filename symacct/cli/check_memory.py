@@ -1,0 +1,144 @@
+"""``symacct check GRAPH --memory``: peaks and what is kept, derived, interpreted and tracked."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from symacct.cli import options, output
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterator, Sequence
+
+    from symacct.execution.memory_check import MemoryCheck
+    from symacct.execution.memory_compare import MemoryRow
+    from symacct.policy import Policy
+    from symacct.report.table import Table
+
+FAILED = 1
+
+
+def run_memory(args: Namespace) -> int:
+    """Check, and write what was found; the status is 1 where anything differs."""
+    from symacct.account import derive
+    from symacct.execution.memory_check import check_memory, usual
+    from symacct.syntax import read_sizes
+
+    graph = options.read_graph(args)
+    args.checkpoint = args.checkpoints or args.checkpoint
+    sizes = options.read_at(args, derive(graph).graph)
+    own = {name: n for name, n in read_sizes(",".join(args.at)).items() if name in options.policy_names(args)}
+    texts = options.words([args.checkpoint])
+    policies = [options.stated_policy(args, text) for text in texts]
+    if args.checkpoints is None:
+        policies = list(usual(graph, policies[0]))
+    found = check_memory(graph, {**sizes, **own}, policies, args.seed)
+    if args.format == "json":
+        output.write(output.envelope("check", _given(args, policies), _record(found)))
+    else:
+        output.write(_shown(args.format, found, policies[0]))
+    return 0 if found.passed else FAILED
+
+
+def _given(args: Namespace, policies: Sequence[Policy]) -> dict[str, Any]:
+    return {
+        "target": args.graph,
+        "assume": args.assume,
+        "seed": args.seed,
+        "memory": True,
+        "policies": [policy.describe() for policy in policies],
+    }
+
+
+def _record(found: MemoryCheck) -> dict[str, Any]:
+    return {
+        "graph": found.name,
+        "passed": found.passed,
+        "rows": [
+            {
+                "checkpoint": row.policy,
+                "sizes": {name: str(size) for name, size in row.sizes.items()},
+                "what": row.what,
+                "derived": str(row.derived),
+                "interpreted": None if row.interpreted is None else str(row.interpreted),
+                "counted": str(row.counted),
+                "unit": row.unit,
+                "verdict": row.verdict,
+                "note": row.note,
+            }
+            for row in found.rows
+        ],
+        "others": [
+            {
+                "what": row.what,
+                "derived": str(row.derived),
+                "counted": str(row.counted),
+                "unit": row.unit,
+                "verdict": row.verdict,
+                "note": row.note,
+            }
+            for row in found.others
+        ],
+        "differences": list(found.differences),
+        "unvouched": list(found.unvouched),
+    }
+
+
+def _shown(form: str, found: MemoryCheck, policy: Policy) -> str:
+    from dataclasses import replace
+
+    from symacct.policy import Checkpoint
+    from symacct.report.table import as_markdown, as_text, wrap
+
+    width = output.width()
+    plain = replace(policy, checkpoint=Checkpoint())
+    lines = [f"memory of graph {found.name} with torch: {plain.describe()}", ""]
+
+    def shown(table: Table) -> str:
+        return as_markdown(table) if form == "markdown" else as_text(table, width)
+
+    for name, rows in groupby(found.rows, key=lambda row: row.policy):
+        lines += [f"checkpoint {name}", "", shown(_table(list(rows))), ""]
+    lines += [shown(_others(found)), ""] if found.others else []
+    for title, texts in (("differences", found.differences), ("not vouched for", found.unvouched)):
+        lines += [title, *(piece for one in texts for piece in wrap(f"  {one}", width)), ""] if texts else []
+    return "\n".join([*lines, _verdict(found)])
+
+
+def _verdict(found: MemoryCheck) -> str:
+    verdicts = [row.verdict for row in (*found.rows, *found.others)]
+    differing, unsure = verdicts.count("differs"), verdicts.count("not vouched")
+    said = (
+        f"{differing} of {len(verdicts)} differ" if differing else f"nothing differs in {len(verdicts)} rows"
+    )
+    return f"{said}; {unsure} cannot be compared" if unsure else said
+
+
+def _table(rows: Sequence[MemoryRow]) -> Table:
+    from symacct.report.table import Column, Table
+
+    numbers = (Column(title, right=True) for title in ("derived", "interpreted", "tracked"))
+    return Table((Column("what"), *numbers, Column("unit"), Column("verdict")), tuple(_lines(rows)))
+
+
+def _lines(rows: Sequence[MemoryRow]) -> Iterator[tuple[str, ...]]:
+    """Yield the rows, those of each point under its sizes."""
+    for sizes, some in groupby(rows, key=lambda row: row.sizes):
+        own = list(some)
+        at = ", ".join(f"{name} = {size}" for name, size in sizes.items())
+        yield (f"at {at} ({own[0].note})", "", "", "", "", "")
+        for row in own:
+            found = "" if row.interpreted is None else f"{row.interpreted:,}"
+            yield (f"  {row.what}", f"{row.derived:,}", found, f"{row.counted:,}", row.unit, row.verdict)
+
+
+def _others(found: MemoryCheck) -> Table:
+    from symacct.report.table import Column, Table
+
+    titles = (Column("what"), Column("derived", right=True), Column("tracked", right=True))
+    rows = tuple(
+        (row.what, f"{row.derived:,}", f"{row.counted:,}", row.unit, row.verdict, row.note)
+        for row in found.others
+    )
+    return Table((*titles, Column("unit"), Column("verdict"), Column("note")), rows)
