@@ -18,7 +18,12 @@ if TYPE_CHECKING:
     from symacct.convention import CONVENTIONS as CONVENTIONS
     from symacct.convention import Convention as Convention
     from symacct.errors import SymacctError as SymacctError
+    from symacct.evaluation.sweep import sweep as sweep
     from symacct.nodes import Graph as Graph
+    from symacct.planning.fit import fit as fit
+    from symacct.planning.mfu import mfu as mfu
+    from symacct.planning.plan import plan as plan
+    from symacct.planning.solve import solve as solve
     from symacct.policy import Policy as Policy
     from symacct.policy import precision as precision
     from symacct.proof.prove import Verdict as Verdict
@@ -34,14 +39,16 @@ HOMES = {
     "Convention": "symacct.convention", "Definition": "symacct.build", "Graph": "symacct.nodes",
     "Policy": "symacct.policy", "Quantity": "symacct.quantity", "SymacctError": "symacct.errors",
     "Unit": "symacct.units", "Var": "symacct.build", "Verdict": "symacct.proof.prove",
-    "derive": "symacct.account", "graph": "symacct.build", "load": "symacct.readers.files",
-    "precision": "symacct.policy", "prove": "symacct.proof.prove",
+    "derive": "symacct.account", "fit": "symacct.planning.fit", "graph": "symacct.build",
+    "load": "symacct.readers.files", "mfu": "symacct.planning.mfu", "plan": "symacct.planning.plan",
+    "precision": "symacct.policy", "prove": "symacct.proof.prove", "solve": "symacct.planning.solve",
+    "sweep": "symacct.evaluation.sweep",
 }  # fmt: skip
 """Where each public name lives."""
 
 __all__ = ["CONVENTIONS", "Account", "Builder", "Convention", "Definition", "Graph", "Policy", "Quantity",
-           "SymacctError", "Unit", "Var", "Verdict", "derive", "graph", "load", "precision",
-           "prove"]  # fmt: skip
+           "SymacctError", "Unit", "Var", "Verdict", "derive", "fit", "graph", "load", "mfu", "plan",
+           "precision", "prove", "solve", "sweep"]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

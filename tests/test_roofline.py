@@ -13,6 +13,7 @@ import pytest
 from symacct import derive, load
 from symacct.algebra.evaluate import evaluate, names_of
 from symacct.algebra.normal import same, total
+from symacct.algebra.sign import sign_on_box
 from symacct.algebra.symbols import symbol
 from symacct.convention import convention
 from symacct.errors import RuleError, SymacctError, UnknownNameError
@@ -71,6 +72,26 @@ def test_nothing_is_lost_between_the_account_and_the_ops(name, moves, optimizer)
     assert same(total(one.moved for one in forward), account["bytes.forward"].expr)
     matmul = total(load.flops for one in forward for load in one.loads if load.unit == TENSOR)
     assert same(matmul, account["flops.forward.matmul"].expr)
+
+
+@pytest.mark.parametrize("moves", ["algorithmic", "issued"])
+@pytest.mark.parametrize("name", ["gpt", "llama", "mlp"])
+def test_what_runs_again_and_every_micro_batch_takes_time(name, moves):
+    """Ops that run again in backward, and each of several micro-batches, are among the ops that are timed."""
+    choices = {"checkpoint": "every:1", "accumulate": 3, "optimizer": "adamw"}
+    account = derive(load(name), convention=convention(bytes=moves), **choices)
+    plain = derive(load(name), convention=convention(bytes=moves), optimizer="adamw")
+    ops = operations(account, step=True)
+    flops = account["flops.hardware.all"].expr + account["flops.optimizer.all"].expr
+    assert same(total(one.flops for one in ops), flops)
+    assert same(total(one.moved for one in ops), account["bytes.step"].expr)
+    once = plain["flops.model.all"].expr + plain["flops.forward.all"].expr
+    assert is_less(flops, 3 * once + plain["flops.optimizer.all"].expr)
+
+
+def is_less(small, large):
+    """Whether a formula is below another for all sizes from 2 on."""
+    return sign_on_box(large - small, 2)[0] in ("positive", "nonnegative", "zero")
 
 
 def oracle(account, sizes, peak, vector, bandwidth):

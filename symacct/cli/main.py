@@ -53,6 +53,8 @@ examples:
   symacct derive gpt --explain memory.activations
   symacct derive gpt2 --at B=8,S=1024 --optimizer adamw
   symacct prove deep_linear "flops.model = 6*B*D^2*L"
+  symacct memory mlp --checkpoint none,every:1,sqrt,store-nothing
+  symacct fit llama-3-70b --on 8xh100-sxm
   symacct list graphs
 """
 

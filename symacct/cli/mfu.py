@@ -50,7 +50,7 @@ def add(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--achieved", metavar="'420 TFLOP/s'", help="a rate of FLOPs that was worked out elsewhere"
     )
-    parser.add_argument("--at-most", default="1", metavar="80%%", help="what cannot be exceeded; default: 1")
+    parser.add_argument("--at-most", default="1", metavar="0.8", help="what cannot be exceeded; default: 1")
     options.add_at(parser)
     options.add_policy(parser)
     options.add_convention(parser)

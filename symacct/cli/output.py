@@ -80,4 +80,10 @@ def policy_record(policy: Policy) -> dict[str, Any]:
         "optimizer": policy.optimizer,
         "saves": policy.saves,
         "input_grad": policy.input_grad,
+        "checkpoint": policy.checkpoint.describe(),
+        "grads": policy.grads,
+        "update": policy.update,
+        "hold_output": policy.hold_output,
+        "accumulate": str(policy.accumulate),
+        "lora": None if policy.lora is None else policy.lora.describe(),
     }

@@ -38,7 +38,7 @@ def add(parser: ArgumentParser) -> None:
         help="what the run may take: gives the tokens, or the MFU that it asks for",
     )
     add_devices(parser)
-    parser.add_argument("--mfu", metavar="50%", help="the MFU assumed; without it times are bounds")
+    parser.add_argument("--mfu", metavar="0.5", help="the MFU assumed; without it times are bounds")
     parser.add_argument("--price", metavar="'2 $/hour'", help="of one device")
     options.add_at(parser)
     options.add_policy(parser)
@@ -69,7 +69,7 @@ def add_model(parser: ArgumentParser) -> None:
             help=f"{meaning}; with --params, to count attention",
         )
     parser.add_argument(
-        "--recompute", metavar="100%", help="the share of forward that is run again; with --params"
+        "--recompute", metavar="SHARE", help="the share of forward that is run again; with --params"
     )
 
 

@@ -6,7 +6,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from symacct.algebra.normal import total
+from symacct.algebra.normal import normal, total
+from symacct.algebra.symbols import as_expr
 from symacct.nodes import Node, walk
 from symacct.terms import moved, price
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from symacct.derivation.work import Row
 
 TENSOR, VECTOR = "tensor", "vector"
-PHASES = ("forward", "backward", "optimizer")
+PHASES = ("forward", "backward", "recompute", "optimizer")
 ONCE, RUN = "step", " .. "
 LAST = 10**9
 Key = tuple[str, str, tuple[str, ...]]
@@ -89,21 +90,25 @@ def operations(account: Account, *, step: bool) -> tuple[Operation, ...]:
     runs = _runs(account) if moves == "fused" else {}
     whole = (ONCE if step else "forward") if moves == "compulsory" else ""
     parts: dict[Key, _Part] = defaultdict(_Part)
+    micro = account.micro_batches
     for row in account.work if step else account.forward_work:
         flops = price(account.convention, row, matmul=False)
         if flops != 0:
+            flops = flops if row.phase == "optimizer" else normal(flops * micro)
             part = parts[_key(row.label, _phase(row.phase), row.path, runs, whole)]
             part.kinds[row.kind] = None
             part.loads[TENSOR if row.matmul else VECTOR, _format(account, row)].append(flops)
             part.uneven |= not row.count.free_symbols <= row.expr.free_symbols
     for moving in account.traffic:
-        key = _key(moving.label, moving.phase, moving.path, runs, whole)
+        key = _key(moving.label, _phase(moving.phase), moving.path, runs, whole)
         if moving.bound and key in parts:
             parts[key].chosen = True
     for phase in ((whole, "optimizer") if whole else PHASES) if step else (whole or "forward",):
+        times = as_expr(1) if phase == "optimizer" else micro
         for written in (False, True):
             for term in moved(account.traffic, account.policy, phase, written=written):
-                parts[_key(term.label, phase, term.path, runs, whole)].moved.append(term.expr)
+                part = parts[_key(term.label, _phase(phase), term.path, runs, whole)]
+                part.moved.append(normal(term.expr * times))
     made = (_made(key, part) for key, part in parts.items())
     kept = [one for one in made if one.loads or one.moved != 0]
     places = _places(account)

@@ -213,7 +213,7 @@ def _uncalibrated(name: str, title: str, where: str) -> ReadError:
         where=where,
         expected=f"a calibration, {name}.toml, in a folder given by --machines DIR",
         got="no such file",
-        fix=f"run symacct measure GRAPH --device {name}, which measures and saves one",
+        fix=f"symacct measure GRAPH --device {name} --save DIR measures and saves one",
     )
 
 
