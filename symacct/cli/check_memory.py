@@ -107,7 +107,7 @@ def _shown(form: str, found: MemoryCheck, policy: Policy) -> str:
 
 
 def _verdict(found: MemoryCheck) -> str:
-    verdicts = [row.verdict for row in (*found.rows, *found.others)]
+    verdicts = [row.verdict for row in found.rows] + [row.verdict for row in found.others]
     differing, unsure = verdicts.count("differs"), verdicts.count("not vouched")
     said = (
         f"{differing} of {len(verdicts)} differ" if differing else f"nothing differs in {len(verdicts)} rows"

@@ -53,7 +53,8 @@ class MemoryCheck:
     @property
     def passed(self) -> bool:
         """Whether nothing differs."""
-        return all(row.verdict != DIFFERS for row in (*self.rows, *self.others))
+        verdicts = [row.verdict for row in self.rows] + [row.verdict for row in self.others]
+        return DIFFERS not in verdicts
 
 
 def check_memory(

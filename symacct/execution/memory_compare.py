@@ -130,7 +130,8 @@ class Compared:
 
     def _parameters(self) -> int:
         graph = prepared(self.account.source, self.policy.workload)
-        return sum(FP32_BYTES * math.prod(shape) for shape in shapes(graph, self.sizes))
+        elements = sum(math.prod(shape) for shape in shapes(graph, self.sizes))
+        return FP32_BYTES * elements
 
     # ---- gradients ----
 
@@ -138,7 +139,7 @@ class Compared:
     def gradients(self) -> int:
         """Bytes of the parameters' gradients that live when the step ends, as tracked."""
         tensors = self.account.graph.tensors
-        inputs = sum(
+        inputs: int = sum(
             array.nbytes
             for key, array in self.tracked.gradients.items()
             if array is not None and tensors[key[0]].role == "input"
@@ -183,9 +184,10 @@ class Compared:
         if any(row.count.free_symbols & indices for row in self.exact.forward_work):
             return None
         once = {n.label: int(over(as_expr(1), path)) for n, path in walk(graph.nodes) if isinstance(n, Node)}
-        found: Counter[str] = Counter()
+        found: dict[str, Fraction] = {}
         for term in self.exact.terms("flops.forward.all"):
-            found[term.label] += Fraction(int(term.expr), once[term.label] * self.micro)
+            each = Fraction(int(term.expr), once[term.label] * self.micro)
+            found[term.label] = found.get(term.label, Fraction(0)) + each
         return found
 
     # ---- what differs ----
