@@ -1,4 +1,4 @@
-"""Claims about peaks: regions, comparisons of choices, best segments, growth; each beside a false neighbour."""
+"""Claims about peaks: regions, choices compared, best segments, growth; each beside a false neighbour."""
 
 from __future__ import annotations
 
@@ -96,7 +96,9 @@ def test_a_mean_of_two_formulas_is_below_their_maximum():
 )
 def test_checkpoints_against_none(accounts, claim, outcome):
     """A quantity under another choice stands in the same claim."""
-    assert prove(accounts("mlp", precision="fp32", checkpoint="every:k"), claim, brief=True).outcome == outcome
+    assert (
+        prove(accounts("mlp", precision="fp32", checkpoint="every:k"), claim, brief=True).outcome == outcome
+    )
 
 
 @pytest.mark.parametrize(("saves", "outcome"), [("lecture", "proved"), ("backward", "refuted")])
@@ -150,7 +152,12 @@ def test_the_least_over_integers():
         least = min(k + ceil(n / k) for k in range(1, n + 1))
         assert least == isqrt(4 * n - 1) + 1
     assert prove(None, "min_k(k + ceiling(n/k)) = ceiling(2*sqrt(n))").outcome == "proved"
-    for wrong in ("ceiling(2*sqrt(n)) + 1", "floor(2*sqrt(n))", "ceiling(sqrt(4*n + 1))", "2*ceiling(sqrt(n))"):
+    for wrong in (
+        "ceiling(2*sqrt(n)) + 1",
+        "floor(2*sqrt(n))",
+        "ceiling(sqrt(4*n + 1))",
+        "2*ceiling(sqrt(n))",
+    ):
         verdict = prove(None, f"min_k(k + ceiling(n/k)) = {wrong}")
         ((_, n),) = verdict.decision.point.sizes
         assert verdict.outcome == "refuted"
@@ -187,7 +194,7 @@ def test_growth(accounts, checkpoint, claim, outcome):
 
 
 def test_segments_that_do_not_divide(accounts):
-    """What is run again as far as needed is all but the last product of each segment, also of a shorter one."""
+    """As far as needed all but the last product of each segment runs again, also of a shorter one."""
     account = accounts("deep_linear", checkpoint="every:k")
     claim = "flops.recompute = 2*B*D^2*(L - ceiling(L/k))"
     for count, size in product((1, 2, 5, 7, 12), (1, 2, 3, 5)):

@@ -26,7 +26,7 @@ def leading_term(expr: Expr | int, growing: Collection[str]) -> tuple[Expr, Expr
     Roots of sums, `ceiling` and `floor` are replaced by their own leading terms.
 
     Raises:
-        RuleError: an atom has no leading term (`Max` of signs that differ, exponentials), or leading terms cancel.
+        RuleError: an atom has no leading term (`Max` of differing signs, exponentials), or they cancel.
 
     >>> from symacct.algebra.symbols import symbol
     >>> B, D, L = symbol("B"), symbol("D"), symbol("L")
@@ -104,7 +104,7 @@ def _lead_of_atom(base: Expr, growing: frozenset[str]) -> Leading:
 def _lead_of_extreme(base: Expr, growing: frozenset[str]) -> Leading:
     """Return the leading term of a `Max` or `Min`: that of its arguments of the highest (lowest) degree.
 
-    Of several, the growing sizes that all of them share are taken out: ``max(L*B, 2*L)`` leads with L*max(B, 2).
+    Of several, the growing sizes that all share are taken out: ``max(L*B, 2*L)`` leads with L*max(B, 2).
     """
     largest = isinstance(base, Max)
     leads = [_lead(argument, growing) for argument in base.args]

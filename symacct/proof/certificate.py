@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "accepted", "certify_asymptotic", "certify_identity", "certify_inequality", "certify_order",
-    "certify_refutation", "certify_refuted_limit", "certify_square", "from_prefix", "number", "seal", "to_prefix",
+    "certify_refutation", "certify_refuted_limit", "certify_square", "from_prefix", "number", "seal",
+    "to_prefix",
 ]  # fmt: skip
 
 Certificate = dict[str, Any]
@@ -125,7 +126,7 @@ def certify_refuted_limit(
 def certify_square(
     lhs: Expr, least: Expr, root: Expr, name: str, bounds: Bounds = 1, hypotheses: Sequence[Condition] = ()
 ) -> Certificate | None:
-    """Return a certificate of ``lhs >= least`` where the difference is the square of a formula over a size."""
+    """Return a certificate of ``lhs >= least``, where the difference is a square over a size."""
     case = _Case(lhs, ">=", least, bounds, hypotheses)
     found = case.box({}, {})
     if found is None:

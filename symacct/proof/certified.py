@@ -91,9 +91,17 @@ def _built(verdict: Verdict, left: Expr, right: Expr) -> Certificate | None:
         return _lowest(left, right, verdict.extremum, box)
     if verdict.outcome == "refuted":
         point = verdict.decision.point
-        if point is not None:
-            return certify_refutation(left, relation, right, dict(point.sizes), bounds, hypotheses)
+        at = None if point is None else dict(point.sizes)
+        if at is not None:
+            return certify_refutation(left, relation, right, at, bounds, hypotheses)
         return certify_refuted_limit(left, relation, right, growing, bounds, hypotheses)
+    return _certified(left, relation, right, growing, box)
+
+
+def _certified(
+    left: Expr, relation: str, right: Expr, growing: tuple[str, ...], box: Box
+) -> Certificate | None:
+    bounds, hypotheses = box.lower, box.conditions
     if relation == "=":
         return certify_identity(left, right, bounds, hypotheses)
     if relation == "~":
@@ -120,7 +128,7 @@ def _lowest(inner: Expr, claimed: Expr, extremum: Extremum, box: Box) -> Certifi
 def is_provable(left: Expr, relation: str, right: Expr, box: Box) -> bool:
     """Say whether a search for a witness shows what the sign of the difference alone does not.
 
-    What is the largest or least of several is taken apart first; the rest must be small enough for one witness.
+    What is the largest or least of several is taken apart first; the rest must be small enough for one.
     """
     if _is_given(left, relation, right, box):
         return True

@@ -139,14 +139,14 @@ def _equivalent(left: Expr, right: Expr, growing: tuple[str, ...], box: Box) -> 
 
 
 def _same_leading(left: Expr, right: Expr, growing: tuple[str, ...], box: Box) -> Decision:
-    """Decide whether the ratio tends to 1 by the leading terms, which may be the largest of several formulas."""
+    """Decide whether the ratio tends to 1 by the leading terms, each perhaps the largest of several."""
     grown = together(growing)
     if degree_in(left, growing) != degree_in(right, growing):
         return Decision("refuted", f"the ratio does not tend to 1 as {grown}")
     leads = [leading_term(side, growing)[0] for side in (left, right)]
     if is_zero(leads[0] - leads[1]) or is_provable(leads[0], "=", leads[1], box):
         return Decision("proved", f"the leading terms are equal, and the ratio tends to 1 as {grown}")
-    point = counterexample(*leads, lambda value: value == 0, box.lower, box.conditions)
+    point = counterexample(leads[0], leads[1], lambda value: value == 0, box.lower, box.conditions)
     if point is not None:
         return Decision("refuted", f"the leading terms differ as {grown}: at {point.describe()}")
     return Decision("undecided", f"it is not seen whether the leading terms are equal as {grown}")

@@ -17,13 +17,15 @@ from symacct.algebra.normal import is_zero, normal
 from symacct.algebra.sign import sign_on_box
 from symacct.algebra.symbols import as_expr, symbol
 from symacct.errors import FormulaError, RuleError
-from symacct.proof.decide import Box, Decision
 from symacct.proof.compiled import compiled, compiled_condition
+from symacct.proof.decide import Box, Decision
 from symacct.proof.search import MOST_POINTS, Counterexample
 from symacct.proof.sizes import made
 from symacct.proof.whole import judge_whole
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sympy import Expr
 
 HEAD = re.compile(r"\s*\\?(argmin|min|lim)_\{?(\w+)\}?\s*\(")
@@ -118,11 +120,14 @@ def judge_extremum(form: str, name: str, inner: Expr, claimed: Expr, box: Box) -
     if form == "min" and inner.has(ceiling, floor):
         return judge_whole(name, inner, claimed, box)
     if inner.has(Max, Min):
-        beaten = _beaten(name, inner, claimed, box) if form == "argmin" else None
-        if beaten is not None:
-            return beaten
         what = "which formula is the largest depends on the sizes: say where, as in: if B >= k*D"
-        return Decision("undecided", what)
+        beaten = _beaten(name, inner, claimed, box) if form == "argmin" else None
+        return beaten or Decision("undecided", what)
+    return _smooth(form, name, inner, claimed, box)
+
+
+def _smooth(form: str, name: str, inner: Expr, claimed: Expr, box: Box) -> Decision:
+    """Judge a minimum over real values by the derivative."""
     best = stationary(inner, name, box)
     if best is None or not is_convex(inner, name, box):
         return Decision("undecided", f"no single point was found where the derivative by {name} is 0")
@@ -134,7 +139,7 @@ def judge_extremum(form: str, name: str, inner: Expr, claimed: Expr, box: Box) -
     left, right = (true, claimed)
     if form == "argmin":
         left, right = (substitute(inner, {name: at}) for at in (best, claimed))
-    point = _apart(left, right, box)
+    point = _apart(left, right, box, {name: best})
     if point is None:
         return Decision("undecided", "no sizes were found that tell it from what is claimed")
     return Decision("refuted", f"it is {true}, over real {name} > 0", point, true)
@@ -148,8 +153,10 @@ def _beaten(name: str, inner: Expr, claimed: Expr, box: Box) -> Decision | None:
     for sizes in islice(made(names, box.lower, box.conditions).valid(MOST_POINTS), MOST_BEATEN):
         check_time()
         at = place(sizes)
-        here = None if at is None or at != int(at) else {**sizes, name: int(at)}
-        if here is None or not all(check(here) for check in checks):
+        if at is None or at != int(at):
+            continue
+        here = {**sizes, name: int(at)}
+        if not all(check(here) for check in checks):
             continue
         less, most = value(sizes), value(here)
         if less is not None and most is not None and less < most:
@@ -159,13 +166,18 @@ def _beaten(name: str, inner: Expr, claimed: Expr, box: Box) -> Decision | None:
     return None
 
 
-def _apart(left: Expr, right: Expr, box: Box) -> Counterexample | None:
-    """Return the first of a few sizes at which two formulas, roots among them, differ for certain."""
+def _apart(left: Expr, right: Expr, box: Box, best: Mapping[str, Expr]) -> Counterexample | None:
+    """Return the first of a few sizes at which two formulas, roots among them, differ for certain.
+
+    The best place must be one of those that the conditions allow there.
+    """
+    tied = [one.substitute(best) for one in box.conditions if set(best) & set(one.names)]
+    tied = [one for one in tied if one.kind == "at_least"]
     names = sorted({*names_of(left), *names_of(right)})
     for sizes in islice(made(names, box.lower, box.conditions).valid(), MOST_TRIES):
         values = [evaluate(side, {n: sizes[n] for n in names_of(side)}) for side in (left, right)]
         gap = values[0] - values[1]
-        if abs(gap.evalf(DIGITS)) > Rational(1, 10**CERTAIN):
+        if all(one.holds(sizes) for one in tied) and abs(gap.evalf(DIGITS)) > Rational(1, 10**CERTAIN):
             return Counterexample(tuple(sizes.items()), values[0], values[1])
     return None
 

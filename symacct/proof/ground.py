@@ -1,7 +1,7 @@
 """Witnesses by the shift, with hypotheses: bounds that they give, and products of what they say.
 
-A hypothesis such as ``q >= 3`` about one variable moves the point from which it is counted; others are taken times
-the monomials that cancel a coefficient of the wrong sign. What is left must have no such coefficient.
+A hypothesis such as ``q >= 3`` about one variable moves the point from which it is counted; others are taken
+times the monomials that cancel a coefficient of the wrong sign. What is left must have no such coefficient.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ class Ground:
     # ---- what may be subtracted ----
 
     def columns(self, value: Ratio, target: Shifted) -> list[Column]:
-        """Return facts times the monomials that cancel a negative coefficient, or what such a product leaves."""
+        """Return facts times the monomials that cancel a negative coefficient, or what that leaves."""
         facts = list(self._known(value))
         wrong = [m for m, c in sorted(target.items()) if c < 0]
         found: dict[tuple[int, Monomial], Column] = {}
@@ -184,7 +184,7 @@ class Ground:
     # ---- writing it down ----
 
     def witness(self, below: Poly, chosen: list[tuple[Fraction, Column]], rest: Shifted) -> dict[str, Any]:
-        """Return the witness: weighted facts, and what is left in powers of what has a hypothesis for a bound."""
+        """Return the witness: weighted facts, and what is left in powers of what a hypothesis bounds."""
         terms = []
         for weight, one in chosen:
             plain, factors, slope = self.split(one.monomial)
@@ -202,7 +202,7 @@ class Ground:
         return {"kind": "sum", "scale": self.finder.written(below), "terms": terms}
 
     def split(self, monomial: Monomial) -> tuple[Monomial, list[dict[str, Any]], Fraction]:
-        """Return what of a monomial the kernel's own shift sees, the factors for the rest, and their scale."""
+        """Return what of a monomial the kernel's shift sees, the factors for the rest, and their scale."""
         plain: list[tuple[str, int]] = []
         factors: list[dict[str, Any]] = []
         slope = Fraction(1)

@@ -14,13 +14,15 @@ from symacct.algebra.sign import sign_on_box
 from symacct.algebra.symbols import symbol
 from symacct.errors import RuleError
 from symacct.proof.certified import is_provable
-from symacct.proof.decide import Box, ratio_limit
+from symacct.proof.decide import Box, decide, ratio_limit
+from symacct.proof.search import FEW_POINTS
 
 if TYPE_CHECKING:
     from sympy import Expr
 
 TOLERANCES = (Rational(1, 100), Rational(1, 10))
 LARGEST_START, ZERO = 10**12, Integer(0)
+SIGNS = {"upper": ">=", "lower": "<="}
 NOT_NEGATIVE = ("positive", "nonnegative", "zero")
 
 
@@ -112,12 +114,19 @@ def _ratio(exact: Expr, claim: Expr) -> Expr | None:
 
 def _bound(difference: Expr, box: Box) -> str | None:
     if difference.has(Max, Min):
-        signs = {"upper": ">=", "lower": "<="}
-        return next((word for word, sign in signs.items() if is_provable(difference, sign, ZERO, box)), None)
+        return next((word for word, sign in SIGNS.items() if _seen(difference, sign, box)), None)
     answer, _ = sign_on_box(difference, box.lower)
     if answer in NOT_NEGATIVE:
         return "upper"
     return "lower" if answer in ("negative", "nonpositive") else None
+
+
+def _seen(difference: Expr, sign: str, box: Box) -> bool:
+    """Say whether a difference has a sign, after a look at a few sizes."""
+    quick = decide(difference, sign, ZERO, box, most=FEW_POINTS)
+    if quick.outcome != "undecided":
+        return quick.outcome == "proved"
+    return is_provable(difference, sign, ZERO, box)
 
 
 def leading_order(exact: Expr, claim: Expr, box: Box, growing: tuple[str, ...]) -> LeadingOrder | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -109,9 +109,9 @@ def _account(stated: Stated, folder: Path, accounts: dict[object, Account]) -> A
     key = (stated.graph, stated.choices, stated.input_grad, stated.hold_output, stated.symbolic)
     if key not in accounts:
         choices = dict(stated.choices)
-        flags = {"input_grad": stated.input_grad, "hold_output": stated.hold_output}
         given = {name: text for name, text in choices.items() if name in POLICY}
-        policy = chosen(replace(Policy(), **flags), given)
+        plain = Policy(input_grad=stated.input_grad, hold_output=stated.hold_output)
+        policy = chosen(plain, given)
         prices = {name: choices[name] for name in PRICES if name in choices}
         priced = convention(choices.get("convention", "default"), **prices)
         graph = load(_place(str(stated.graph), folder), symbolic=stated.symbolic)

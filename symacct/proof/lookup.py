@@ -45,8 +45,9 @@ _OTHERS: WeakKeyDictionary[Account, dict[str, Account]] = WeakKeyDictionary()
 def lookup(account: Account | None) -> Callable[[str], Quantity] | None:
     """Return what finds quantities by name.
 
-    ``flops.model`` is one of the graph at hand, ``flops.model(gelu)`` of another graph under the same policy and
-    convention, ``memory.peak(checkpoint=none)`` of this one under another choice. Sizes of one name are the same.
+    ``flops.model`` is one of the graph at hand, ``flops.model(gelu)`` of another graph under the same policy
+    and convention, ``memory.peak(checkpoint=none)`` of this one under another choice. Sizes of one name are
+    the same.
 
     >>> from symacct.account import derive
     >>> find = lookup(derive(load("relu"), workload="forward"))
@@ -86,8 +87,9 @@ def under(policy: Policy, text: str) -> Policy:
         UnknownNameError: no such choice.
         UsageError: one is given twice, or has no value.
 
-    >>> under(Policy(), "checkpoint=every:4, grads=kept").describe()
-    'workload train, precision bf16 (no fp32 copy of the parameters), saves backward, checkpoint every:4, gradients kept'
+    >>> found = under(Policy(), "checkpoint=every:4, grads=kept")
+    >>> found.checkpoint.describe(), found.grads
+    ('every:4', 'kept')
     """
     given: dict[str, str] = {}
     for part in text.split(","):

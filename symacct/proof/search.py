@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,6 @@ from symacct.proof.sizes import made, points
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from fractions import Fraction
 
     from sympy import Expr
 
@@ -59,13 +59,13 @@ def counterexample(
         most: how many sizes are looked at.
     """
     difference = compiled(left - right)
+    checks = tuple(map(compiled_condition, conditions))
     space = made(sorted({*names_of(left), *names_of(right)}), lower, conditions)
     for sizes in islice(space.points(), most):
         check_time()
         if sizes is not None:
             value = difference(sizes)
-            if value is not None and not holds(value):
-                checks = tuple(map(compiled_condition, conditions))
+            if value is not None and not holds(Fraction(value)):
                 small = _shrunk(sizes, lambda at: _fails(at, difference, holds, checks), lower)
                 return Counterexample(tuple(small.items()), evaluate(left, small), evaluate(right, small))
     return None
@@ -78,7 +78,7 @@ def _fails(
     conditions: Sequence[Callable[[Mapping[str, int]], bool]],
 ) -> bool:
     value = difference(sizes)
-    return value is not None and not holds(value) and all(one(sizes) for one in conditions)
+    return value is not None and not holds(Fraction(value)) and all(one(sizes) for one in conditions)
 
 
 def _shrunk(

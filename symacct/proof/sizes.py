@@ -30,7 +30,7 @@ FARTHEST = 4000
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """How sizes are made: those that are free with their least values, and formulas for the others in order."""
+    """How sizes are made: free ones with their least values, and formulas for the others in order."""
 
     lower: Mapping[str, int]
     formulas: tuple[tuple[str, Callable[[Mapping[str, int]], Value]], ...]

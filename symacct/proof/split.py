@@ -1,7 +1,7 @@
 """A relation between largest and least values, operand by operand.
 
-``max(a, b) <= f`` is two relations; of ``max(a, b) >= f`` one of two is enough. What is enough only together (a
-weighted mean of a and b) is left to a witness.
+``max(a, b) <= f`` is two relations; of ``max(a, b) >= f`` one of two is enough. What is enough only together
+(a weighted mean of a and b) is left to a witness.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class _Splits:
         self.left = MOST_SPLITS
 
     def holds(self, gap: Expr) -> bool:
-        """Say whether a formula is seen to be at least 0: all operands of what bounds it, one of what helps it."""
+        """Say whether a formula is seen to be at least 0: by all operands, or by one that is enough."""
         self.left -= 1
         if self.left < 0:
             raise TooManyError
@@ -88,7 +88,7 @@ def _put(gap: Expr, atom: Expr, operand: Expr) -> Expr:
 
 
 def _signs(gap: Expr) -> dict[Expr, int]:
-    """Return the atoms that stand alone in their terms: 1 where one operand is enough, -1 where all are needed."""
+    """Return the max and min in a formula: 1 where one operand is enough, -1 where all are needed."""
     found: dict[Expr, set[bool]] = {}
     for monomial, c in read(Add(gap)).items():
         for base, power in monomial:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import islice
 from math import lcm
 from typing import TYPE_CHECKING
@@ -24,10 +25,8 @@ from symacct.proof.decide import Box, Decision
 from symacct.proof.search import FEW_POINTS, MOST_POINTS, Counterexample, counterexample
 from symacct.proof.sizes import is_whole, made
 
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
-    from fractions import Fraction
 
     from sympy import Expr
 
@@ -225,14 +224,13 @@ def _disagreement(verdict: Verdict, threshold: Threshold, left: Expr, right: Exp
     """Return the first sizes at which exactly one of condition and threshold holds."""
     gap, distance = compiled(left - right), compiled(symbol(threshold.name) - threshold.value)
     condition, bound = TESTS[verdict.claim.relation], TESTS[threshold.relation]
-    names = sorted({*names_of(left), *names_of(right), *names_of(threshold.value), threshold.name}
-                   )  # fmt: skip
+    names = sorted({*names_of(left), *names_of(right), *names_of(threshold.value), threshold.name})
     space = made(names, verdict.box.lower, verdict.box.conditions)
     for sizes in islice(space.points(), MOST_POINTS):
         check_time()
         if sizes is not None:
-            values = gap(sizes), distance(sizes)
-            if values[0] is None or values[1] is None or condition(values[0]) == bound(values[1]):
+            apart, past = gap(sizes), distance(sizes)
+            if apart is None or past is None or condition(Fraction(apart)) == bound(Fraction(past)):
                 continue
             return Counterexample(tuple(sizes.items()), evaluate(left, sizes), evaluate(right, sizes))
     return None

@@ -1,7 +1,7 @@
 """The least value over integers: ``min_k(k + ceiling(n/k)) = ceiling(2*sqrt(n))``.
 
-Two rules about integers carry the proof, and inequalities that the kernel accepts: a sum of integers that is at
-least y is at least ceiling(y); and where y is more than m - 1, ceiling(y) is at least m.
+Two rules about integers carry the proof, and inequalities that the kernel accepts: a sum of integers that is
+at least y is at least ceiling(y); and where y is more than m - 1, ceiling(y) is at least m.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def judge_whole(name: str, inner: Expr, claimed: Expr, box: Box) -> Decision:
 
 
 def _missed(name: str, inner: Expr, claimed: Expr, box: Box) -> Counterexample | None:
-    """Return the first sizes at which the least value is another; exact where the formula is at least `name`."""
+    """Return the first sizes at which the least value is another; the formula must be at least `name`."""
     rises = is_provable(inner, ">=", symbol(name), Box({}))
     others = sorted(
         {*names_of(inner), *names_of(claimed), *(n for c in box.conditions for n in c.names)} - {name}
@@ -104,7 +104,7 @@ def _least(
 
 
 def compiled_or_exact(expr: Expr) -> Callable[[Mapping[str, int]], Value]:
-    """Return a function that evaluates a formula; one of irrational roots that are rounded by evaluation."""
+    """Return a function that evaluates a formula; irrational roots are rounded by evaluation."""
     fast = compiled(expr)
 
     def value(sizes: Mapping[str, int]) -> Value:
@@ -118,7 +118,7 @@ def compiled_or_exact(expr: Expr) -> Callable[[Mapping[str, int]], Value]:
 
 
 def _never_below(inner: Expr, claimed: Expr, box: Box) -> bool:
-    """Say whether a formula is seen to be at least what is claimed, or what that rounds up if both are integers."""
+    """Say whether a formula is seen to be at least what is claimed, or what that rounds up to an integer."""
     whole = all(is_whole(term) or term.func is ceiling for term in Add.make_args(inner))
     under = claimed.args[0] if whole and claimed.func is ceiling else claimed
     return is_provable(inner, ">=", under, box)

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from symacct import kernel
+from symacct.algebra.budget import check_time
 from symacct.algebra.feasible import weights
 from symacct.proof.ground import Ground
 from symacct.proof.prefix import Prefix, number
@@ -37,6 +38,7 @@ class Finder:
 
     def find(self, value: Ratio, *, strict: bool = False, depth: int = 0) -> dict[str, Any] | None:
         """Return a witness that the kernel accepts, or None."""
+        check_time()
         if depth == 0:
             self.box.work = 0
         if self.box.sure(value, strict=strict):
@@ -50,7 +52,8 @@ class Finder:
                     found := self._cases(value, name, strict=strict, depth=depth)
                 ):
                     return found
-        if sum(len(self.words[name]) - 1 for name in self._atoms(value, ("min", "max"))) > MOST_OPERANDS:
+        operands = sum(len(self.words[name]) - 1 for name in self._atoms(value, ("min", "max")))
+        if operands > (0 if depth else MOST_OPERANDS):
             return None
         return self._combined(value, strict=strict) or self._unrounded(value, strict=strict, depth=depth)
 
@@ -61,7 +64,7 @@ class Finder:
     # ---- cases ----
 
     def _bounds_it(self, value: Ratio, name: str) -> bool:
-        """Say whether all operands matter: a max with a minus, a min with a plus, or what stands in products."""
+        """Say whether all operands matter: of a max with a minus, a min with a plus, or a power."""
         sign = 1 if self.words[name][0] == "max" else -1
         return any(c * sign < 0 or power > 1 for m, c in value[0].items() for g, power in m if g == name)
 
