@@ -9,6 +9,7 @@ does there. Where they differ there is no folded form, and the reader is told.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from symacct.algebra.evaluate import evaluate, substitute
@@ -105,6 +106,9 @@ def folded(
     """
     events = _Events(graph, schedule, cuts, counts).all()
     marks = [action.marks for action in schedule.actions]
+    if not counts:
+        flat = tuple(_placed(event, each) for event, each in zip(events, marks, strict=True))
+        return flat[: schedule.backward], flat
     whole = _fold(list(zip(marks, events, strict=True)), 0)
     forward = _fold(list(zip(marks, events, strict=True))[: schedule.backward], 0)
     return forward, whole
@@ -181,6 +185,14 @@ class _Events:
         return normal(low + turn - lo) if turn - lo <= hi - 1 - turn else normal(high + turn - hi)
 
 
+def _placed(event: Event, marks: Marks) -> Event:
+    """Return an event with the turns put in at which it stands: where all counts are known, none is folded."""
+    for mark in marks:
+        event = _bound(event, turn_symbol(mark.loop).name, mark.turn)  # type: ignore[assignment]
+    return event
+
+
+@lru_cache(maxsize=1 << 13)
 def _order(size: Size) -> tuple[str, ...]:
     """Return what drops are sorted by: they die together, so that turns are alike whoever was born first."""
     return (size.name, size.kind, size.dtype, str(size.saved), str(size.elements))
