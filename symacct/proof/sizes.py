@@ -36,6 +36,7 @@ class Made:
     formulas: tuple[tuple[str, Callable[[Mapping[str, int]], Value]], ...]
     holds: tuple[Callable[[Mapping[str, int]], bool], ...]
     names: tuple[str, ...]
+    least: tuple[tuple[str, int], ...]
 
     def points(self) -> Iterator[dict[str, int] | None]:
         """Yield sizes that satisfy all conditions, and None for each try that does not."""
@@ -55,7 +56,8 @@ class Made:
                 return None
             sizes[name] = int(value)
         found = {name: sizes[name] for name in self.names}
-        return found if all(holds(found) for holds in self.holds) else None
+        large = all(found[name] >= least for name, least in self.least)
+        return found if large and all(holds(found) for holds in self.holds) else None
 
 
 def made(names: Sequence[str], lower: Mapping[str, int], conditions: Iterable[Condition] = ()) -> Made:
@@ -80,7 +82,8 @@ def made(names: Sequence[str], lower: Mapping[str, int], conditions: Iterable[Co
     for condition in conditions:
         _raise(condition, into, free)
     formulas = tuple((name, compiled(value)) for name, value in into.items())
-    return Made(free, formulas, tuple(map(compiled_condition, conditions)), tuple(everything))
+    bounds = tuple((name, lower.get(name, 1)) for name in into)
+    return Made(free, formulas, tuple(map(compiled_condition, conditions)), tuple(everything), bounds)
 
 
 def _define(condition: Condition, into: dict[str, Expr], least: dict[str, int]) -> None:
