@@ -24,8 +24,10 @@ POINTS = 240
 STEPS = (0, 1, 2, 5, 17, 64, 300, 2_000, 40_000, 10**6)
 MOST_NEAR = 3
 MOST_PROGRAMS = 16
+MOST_WINNERS = 12
+MOST_COMPARED = 60
 MOST_CELLS = 6_000
-"""How many linear programs are tried, and how large: a candidate that none removes stays, which is safe."""
+"""How many linear programs are tried, among how many candidates, and how large: what none removes stays."""
 
 
 class Contest:
@@ -68,9 +70,12 @@ class Contest:
         for poly in candidates:
             if poly not in distinct:
                 distinct.append(poly)
+        if len(distinct) > MOST_COMPARED:
+            return undominated(distinct)
         plain = [self.unshifted(poly) for poly in distinct]
         table = self._values(plain)
         winners = {row.index(best) for row in table if row.count(best := max(row)) == 1}
+        nearest = _Nearest(table, winners) if len(winners) <= MOST_WINNERS else None
         programs = 0
         for at in range(len(distinct)):
             if at in winners:
@@ -78,10 +83,11 @@ class Contest:
             others = [plain[i] for i in sorted(winners)]
             if any(at_least(other, plain[at]) for other in others):
                 continue
-            programs += 1
-            near = self._near(table, at, winners)
-            if programs <= MOST_PROGRAMS and self.below(plain[at], [plain[i] for i in near]):
-                continue
+            programs += nearest is not None
+            if nearest is not None and programs <= MOST_PROGRAMS:
+                near = [plain[i] for i in nearest.to(at)]
+                if self.below(plain[at], near):
+                    continue
             winners.add(at)
         return tuple(distinct[at] for at in sorted(winners))
 
@@ -117,10 +123,7 @@ class Contest:
         """Say whether a polynomial is proved to be at most the largest of others."""
         if any(at_least(other, poly) for other in others.values()):
             return True
-        own = [[row[at], *(row[j] for j in others)] for row in table]
-        near = self._near(own, 0, set(range(1, len(others) + 1)))
-        listed = list(others.values())
-        return self.below(poly, [listed[i - 1] for i in near])
+        return self.below(poly, [others[i] for i in _Nearest(table, set(others)).to(at)])
 
     def _values(self, polys: Sequence[Poly]) -> list[list[int]]:
         """Return the values of all candidates at the points, times a common denominator."""
@@ -133,18 +136,6 @@ class Contest:
             value = {p: prod(x**power for x, power in zip(real, p, strict=True) if power) for p in monomials}
             found.append([sum(c * value[p] for p, c in table.items()) for table in tables])
         return found
-
-    @staticmethod
-    def _near(table: Sequence[Sequence[int]], at: int, winners: set[int]) -> list[int]:
-        """Return the winners that a candidate comes nearest to, where each of them is largest."""
-        nearest: dict[int, float] = {}
-        for row in table:
-            best = max(row[one] for one in winners)
-            gap = (best - row[at]) / (best or 1)
-            for one in winners:
-                if row[one] == best and gap < nearest.get(one, gap + 1):
-                    nearest[one] = gap
-        return sorted(nearest, key=lambda one: (nearest[one], one))[:MOST_NEAR]
 
     def below(self, poly: Poly, others: Sequence[Poly]) -> bool:
         """Say whether a weighted sum of the gaps to others has no negative coefficient.
@@ -179,8 +170,44 @@ class Contest:
         return weights(columns, target) is not None
 
 
+class _Nearest:
+    """Which of some candidates another one comes nearest to, where each of them is largest."""
+
+    def __init__(self, table: Sequence[Sequence[int]], winners: set[int]) -> None:
+        self.table = table
+        self.bests = [max(row[one] for one in winners) for row in table]
+        self.largest = [
+            [one for one in winners if row[one] == best] for row, best in zip(table, self.bests, strict=True)
+        ]
+
+    def to(self, at: int) -> list[int]:
+        """Return the winners, the nearest first."""
+        nearest: dict[int, float] = {}
+        for row, best, largest in zip(self.table, self.bests, self.largest, strict=True):
+            gap = (best - row[at]) / (best or 1)
+            for one in largest:
+                if gap < nearest.get(one, gap + 1):
+                    nearest[one] = gap
+        return sorted(nearest, key=lambda one: (nearest[one], one))[:MOST_NEAR]
+
+
 def _exact(poly: Poly, times: int = 1) -> dict[object, Fraction]:
     return {powers: Fraction(times * value) for powers, value in poly.items()}
+
+
+def undominated(candidates: Sequence[Poly]) -> tuple[Poly, ...]:
+    """Return the candidates that no other one is at least as large as, coefficient by coefficient.
+
+    >>> undominated([{(0,): 1}, {(0,): 2}, {(1,): 1}])
+    ({(0,): 2}, {(1,): 1})
+    """
+    kept: list[Poly] = []
+    for candidate in candidates:
+        if any(at_least(other, candidate) for other in kept):
+            continue
+        kept = [other for other in kept if not at_least(candidate, other)]
+        kept.append(candidate)
+    return tuple(kept)
 
 
 def points(count: int, many: int = POINTS) -> Iterator[tuple[int, ...]]:

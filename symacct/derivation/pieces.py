@@ -9,12 +9,12 @@ so that one end or both ends count, or there is no formula and the reader is tol
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from symacct.algebra.evaluate import substitute
+from symacct.algebra.maxima import undominated
 from symacct.algebra.normal import normal
-from symacct.algebra.sparse import Poly, at_least, degree, nonnegative, plus, product, put_in, whole
+from symacct.algebra.sparse import Poly, degree, nonnegative, plus, product, put_in, whole
 from symacct.algebra.summation import bernoulli
 from symacct.derivation.folding import Event
 from symacct.derivation.schedule import turn_symbol
@@ -22,6 +22,7 @@ from symacct.errors import RuleError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from fractions import Fraction
 
     from sympy import Expr, Symbol
 
@@ -86,15 +87,10 @@ class Composer:
         """Return the piece of a loop: its first turns, its body so many times, its last turns."""
         count = normal(substitute(loop.count, known))
         level, peaks = self.ring.number(0), []
-        turn = turn_symbol(loop.name)
         for part in (*loop.first, None, *loop.last):
-            if part is None:
-                inner = self.body(loop, count, known)
-            else:
-                inner = self.piece(part, known)
+            inner = self.body(loop, count, known) if part is None else self.piece(part, known)
             peaks += [plus(level, peak) for peak in inner.peaks]
             level = plus(level, inner.net)
-        del turn
         return Piece(level, undominated([*peaks, level]))
 
     def body(self, loop: Loop, count: Expr, known: Mapping[str, Expr]) -> Piece:
@@ -120,27 +116,22 @@ class Composer:
         inner = self.piece(loop.body, inner_known)
         at, to_come, total = self.ring.places[turn], self.ring.places[rest], self.ring.poly(more)
         e = self.ring.generator(turn)
-        if solved:  # the turns to come are the total less this one
-            net = put_in(inner.net, to_come, plus(total, e, -1))
-        else:
-            net = inner.net
+        left = plus(total, e, -1)  # the turns to come are the total less this one
+        net = put_in(inner.net, to_come, left) if solved else inner.net
         before = _summed(net, at, e)
         peaks: list[Poly] = []
         for peak in inner.peaks:
-            level = plus(before, put_in(peak, to_come, plus(total, e, -1)) if solved else peak)
-            peaks += self._ends(level, at, to_come, total, loop.name, solved=solved)
+            level = plus(before, put_in(peak, to_come, left) if solved else peak)
+            peaks += self._ends(level, at, total, loop.name)
         whole = put_in(before, at, plus(total, self.ring.number(1)))
         return Piece(whole, undominated(peaks))
 
-    def _ends(
-        self, level: Poly, at: int, to_come: int, total: Poly, name: str, *, solved: bool
-    ) -> list[Poly]:
+    def _ends(self, level: Poly, at: int, total: Poly, name: str) -> list[Poly]:
         """Return the level at the turns where it may be highest.
 
         Raises:
             RuleError: it rises and falls again.
         """
-        del to_come, solved
         e = {tuple(int(place == at) for place in range(len(self.ring.bases))): 1}
         one = self.ring.number(1)
         first, last = put_in(level, at, {}), put_in(level, at, total)
@@ -153,18 +144,15 @@ class Composer:
         if nonnegative(step):
             return [last]
         if degree(level, at) == 2 and nonnegative({p: -c for p, c in bend.items()}):
-            return self._vertex(level, step, at, total, first, last, name)
+            return self._vertex(step, at, total, first, last, name)
         raise _humped(name)
 
-    def _vertex(
-        self, level: Poly, step: Poly, at: int, total: Poly, first: Poly, last: Poly, name: str
-    ) -> list[Poly]:
+    def _vertex(self, step: Poly, at: int, total: Poly, first: Poly, last: Poly, name: str) -> list[Poly]:
         """Return the ends of a level that is concave in the turn, where its highest point is an end.
 
         Raises:
             RuleError: it is not, for all sizes.
         """
-        del level
         begins, ends = put_in(step, at, {}), put_in(step, at, plus(total, self.ring.number(1), -1))
         if nonnegative({p: -c for p, c in begins.items()}):
             return [first]
@@ -219,18 +207,3 @@ def _choose(n: int, k: int) -> int:
     from math import comb
 
     return comb(n, k)
-
-
-def undominated(candidates: list[Poly]) -> tuple[Poly, ...]:
-    """Return the candidates that no other one is at least as large as, coefficient by coefficient.
-
-    >>> undominated([{(0,): 1}, {(0,): 2}, {(1,): 1}])
-    ({(0,): 2}, {(1,): 1})
-    """
-    kept: list[Poly] = []
-    for candidate in candidates:
-        if any(at_least(other, candidate) for other in kept):
-            continue
-        kept = [other for other in kept if not at_least(candidate, other)]
-        kept.append(candidate)
-    return tuple(kept)
