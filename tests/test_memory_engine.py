@@ -1,4 +1,4 @@
-"""Peaks as formulas: against the interpreter at integer sizes, and against what is known of a chain of layers."""
+"""Peaks as formulas: against the interpreter at integer sizes, and what is known of a chain of layers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laws of memory that hold for every graph: between each live set and everything, recompute, micro-batches."""
+"""Laws of memory that hold for every graph: bounds of a peak, recompute, micro-batches."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def test_micro_batches_add_work_and_no_memory_after_the_second(seed):
         derive(drawn.graph, precision="fp32", optimizer="adamw", accumulate=n).bind(drawn.sizes)
         for n in (1, 2, 5)
     ]
-    values = [{name: one.value(name) for name in ("flops.model.all", "flops.optimizer", "memory.static", "memory.peak")}
-              for one in ones]  # fmt: skip
+    names = ("flops.model.all", "flops.optimizer", "memory.static", "memory.peak")
+    values = [{name: one.value(name) for name in names} for one in ones]
     assert [v["flops.model.all"] for v in values] == [n * values[0]["flops.model.all"] for n in (1, 2, 5)]
     assert len({v["flops.optimizer"] for v in values}) == len({v["memory.static"] for v in values}) == 1
     assert values[1]["memory.peak"] == values[2]["memory.peak"] >= values[0]["memory.peak"]

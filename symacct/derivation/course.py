@@ -226,7 +226,7 @@ class Course:
         ring = Ring([*self._formulas, tag], self.starts(self.least))
         place = ring.places[tag]
         ring.least[place] = 0
-        unit = {tuple(int(at == place) for at in range(len(ring.bases))): 1}
+        unit: Poly = {tuple(int(at == place) for at in range(len(ring.bases))): 1}
 
         def tagged(size: Size) -> Fraction:
             return weigh(size)

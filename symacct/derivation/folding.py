@@ -153,7 +153,7 @@ class _Events:
     def size(self, storage: Storage, marks: Marks, at: Mapping[str, int]) -> Size:
         """Return the size of a storage, as it is seen from a step."""
         t = storage.tensor
-        key = (t.name, t.dims, t.dtype, storage.kind, storage.saved)
+        key: tuple[object, ...] = (t.name, t.dims, t.dtype, storage.kind, storage.saved)
         if any(dim.free_symbols & self.indices for dim in t.dims):
             places = tuple(
                 self._place(self.repeats[name], turn, marks, at)

@@ -170,8 +170,8 @@ def _seen(size: Size, known: Mapping[str, Expr]) -> tuple[Expr, str, str, bool]:
     return elements, size.dtype, size.kind, size.saved
 
 
-def _formless(name: str, found: tuple[Event | None, Event | None]) -> RuleError:
-    mine, real = found
+def _formless(name: str, found: tuple[Event | None, Event | None] | None) -> RuleError:
+    mine, real = found or (None, None)
     return RuleError(
         f"the schedule of graph {name} has no one form for every count",
         expected=str(real),

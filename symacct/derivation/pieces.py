@@ -132,7 +132,7 @@ class Composer:
         Raises:
             RuleError: it rises and falls again.
         """
-        e = {tuple(int(place == at) for place in range(len(self.ring.bases))): 1}
+        e: Poly = {tuple(int(place == at) for place in range(len(self.ring.bases))): 1}
         one = self.ring.number(1)
         first, last = put_in(level, at, {}), put_in(level, at, total)
         if degree(level, at) <= 1:
