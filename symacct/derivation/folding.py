@@ -186,7 +186,7 @@ class _Events:
 
 
 def _placed(event: Event, marks: Marks) -> Event:
-    """Return an event with the turns put in at which it stands: where all counts are known, none is folded."""
+    """Return an event with the turns put in at which it stands, where all counts are known."""
     for mark in marks:
         event = _bound(event, turn_symbol(mark.loop).name, mark.turn)  # type: ignore[assignment]
     return event

@@ -160,7 +160,7 @@ class _Making:
             known = whole.is_Integer and whole > 0
             size = as_expr(max(isqrt(int(whole) - 1) + 1, 1)) if known else sqrt(whole)
         else:
-            size = as_expr(self.policy.checkpoint.every)  # type: ignore[arg-type]
+            size = as_expr(self.policy.checkpoint.every)
             self._check_new(size)
         if whole.is_Integer and size.is_Integer:
             return self._integers(int(whole), int(size))
