@@ -493,12 +493,12 @@ class _Run:
             values = [one.ins[slot] for slot in self.vjp(one).results]
             self.left.update(map(id, values))
             reached.update(map(id, values))
-        self._drop([one for one in self.tape if one.segment is None or id(one) in self.dead], {})
+        self._drop(self.tape, {})
 
     def _drop(self, instances: Sequence[_Instance], again: Mapping[int, Storage]) -> None:
         """Let what nodes save that get no cotangent die with their results, and with theirs what those save.
 
-        In a recomputation it is the new storages (``again``); what a checkpoint of forward saves is nothing.
+        In a recomputation it is the new storages (``again``); in forward a checkpoint saves what enters it.
         """
         ends: dict[int, int] = {}
         for one in reversed([one for one in instances if id(one) in self.dead]):
@@ -506,9 +506,12 @@ class _Run:
             end = max(ends.get(id(out), -1), again.get(id(out.storage), out.storage).last)
             for slot in one.wanted:
                 ends[id(one.ins[slot])] = max(ends.get(id(one.ins[slot]), -1), end)
-            if one.segment is None or again:
-                for storage in (*map(one.storage, self.reads_of(one)), *(one.extra if again else ())):
-                    storage.last = max(storage.last, end)
+            read = self.reads_of(one)
+            saves = [*map(one.storage, read), *(one.extra if again else ())]
+            if one.segment is not None and not again:
+                saves = _entering(one.segment) if read else []
+            for storage in saves:
+                storage.last = max(storage.last, end)
 
     def _lasts(self, storage: Storage) -> None:
         """Keep a storage to the end, of the step or of its micro-batch."""
@@ -624,9 +627,7 @@ class _Run:
         """Run a segment again, up to the last tensor it saves or to its end."""
         segment.ran = True
         todo, base, at = [*segment.before, *segment.instances], self.marks, self.at
-        inside = {id(v.storage) for one in todo for v in one.made}
-        inputs = {id(v.storage): v.storage for one in todo for v in one.ins}
-        segment.inputs = [s for key, s in inputs.items() if key not in inside and _passing(s)]
+        segment.inputs = _entering(segment)
         stop, runs_last = self._end(segment, len(segment.before))
         for position, one in enumerate(todo[: stop + 1]):
             if one.node.label in self.placement.kept:
@@ -743,6 +744,14 @@ def _again(marks: Marks, base: Marks, segment: _Segment) -> Marks:
         found.append(Mark(loop, mark.turn, turns, normal(count)))
         known[turn_symbol(mark.loop).name] = turn_symbol(loop)
     return tuple(found)
+
+
+def _entering(segment: _Segment) -> list[Storage]:
+    """Return the storages that a segment reads and does not make."""
+    todo = [*segment.before, *segment.instances]
+    inside = {id(v.storage) for one in todo for v in one.made}
+    inputs = {id(v.storage): v.storage for one in todo for v in one.ins}
+    return [s for key, s in inputs.items() if key not in inside and _passing(s)]
 
 
 def _passing(storage: Storage) -> bool:

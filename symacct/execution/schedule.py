@@ -236,7 +236,8 @@ class _Segment:
         part, step = self.part, self.step
         env = dict(zip(part.reads, arrays, strict=True))
         if self.enters is None:
-            step.run.note(arrays)
+            own = [step.leaves[key] for one in part.instances for key in one.ins if key in step.leaves]
+            step.run.note([*arrays, *own])
             with step.torch.no_grad():
                 step.execute(part.before, part.dies_before, env)
             env |= {key: step.run.enter(env[key]) for key in self.trains}
