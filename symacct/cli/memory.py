@@ -26,6 +26,7 @@ examples:
   symacct memory mlp --precision fp32
   symacct memory mlp --at B=64,D=16,L=12 --checkpoint every:3
   symacct memory gpt --checkpoint none,every:1,sqrt,store-nothing
+  symacct memory mlp --checkpoint every:k --best
   symacct memory gpt2 --at B=8,S=1024 --explain activations --reserve 2GB
   symacct memory llama-3-8b --workload decode --at B=4,T=8192
 """
@@ -45,6 +46,9 @@ def add(parser: ArgumentParser) -> None:
     parser.add_argument("--tensors", action="store_true", help="every tensor of every category")
     parser.add_argument("--reserve", metavar="2GB", help="bytes that are added to the peak")
     parser.add_argument("--all", action="store_true", help="every formula, region and tensor; nothing folded")
+    parser.add_argument(
+        "--best", action="store_true", help="with --checkpoint every:k: the best k, with its regions"
+    )
     options.add_format(parser, FORMATS)
     parser.epilog = EPILOG
 
@@ -59,6 +63,11 @@ def run(args: Namespace) -> int:
     reserve = read_reserve(args.reserve)
     accounts = [_account(args, text) for text in dict.fromkeys(texts)]
     sizes = _sizes(args, accounts)
+    if args.best:
+        from symacct.cli.memory_best import best
+
+        output.write(best(args, accounts, sizes))
+        return 0
     write = _one if len(accounts) == 1 else _several
     output.write(write(args, accounts, sizes, reserve))
     return 0
