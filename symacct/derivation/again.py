@@ -1,4 +1,4 @@
-"""What runs again in backward, as rows of work and traffic: those of the forward pass, as often as they run."""
+"""What runs again in backward, as rows of work and traffic: forward rows, as often as they run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A graph with a loss: outputs that are no scalars are summed, so that a step has one number to start from."""
+"""A graph with a loss: outputs that are no scalars are summed, so that a step starts from one number."""
 
 from __future__ import annotations
 

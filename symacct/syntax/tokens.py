@@ -223,7 +223,7 @@ class Tokenizer:
         return ("sign", "/", end) if word == "per" and self.in_unit else (None, word, end)
 
     def quantity(self, name: str, place: int) -> tuple[str, int]:
-        """Return a quantity with the graph in brackets that it is one of, or the choices, and where it ends."""
+        """Return a quantity with the graph in brackets that it is of, or the choices, and where it ends."""
         end = place + len(name)
         if choices := CHOICES.match(self.plain, end):
             return f"{name}({choices[1]})", choices.end()
