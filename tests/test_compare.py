@@ -95,6 +95,37 @@ def test_full_and_exact_attention_cross_at_one_token(run):
     assert "tends to 2 as s -> oo" in said
 
 
+def test_two_checkpoint_policies(run):
+    """Segments against keeping everything, with the policy's symbol and a size for it."""
+    words = ("compare", "mlp", "--checkpoint", "none,every:k", "--quantity", "flops.hardware")
+    status, out, _ = run(*words)
+    assert status == 0
+    assert "difference: A - B = -2*B*D^2*L FLOP" in out
+    status, out, _ = run(*words, "--at", "k=2,L=8")
+    assert status == 0
+    assert "difference: A - B = -16*B*D^2 FLOP" in out
+    assert "checkpoint every:2" in out
+
+
+def test_other_choices_of_a_policy(run):
+    """Four micro-batches are four times one; one value of a flag, commas included, stands for both."""
+    status, out, _ = run("compare", "gpt", "--accumulate", "1,4")
+    assert status == 0
+    assert "ratio: A / B = 1/4" in out
+    held = (
+        "--grads",
+        "fresh,kept",
+        "--update",
+        "separate",
+        "--hold-output",
+        "--lora",
+        "r=4,on=attention/q,attention/v",
+    )
+    status, out, _ = run("compare", "gpt", "gpt", *held, "--quantity", "params")
+    assert status == 0
+    assert "lora" in out
+
+
 def test_two_graphs(run):
     """A chain of linear layers and a multilayer perceptron without bias cost the same matmuls."""
     status, said, _ = run("compare", "deep_linear", "mlp", "--at", "B=4")

@@ -11,7 +11,7 @@ from symacct.errors import UsageError, unknown
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
-    from collections.abc import Mapping
+    from collections.abc import Collection
 
     from symacct.account import Account
     from symacct.proof.compare import Comparison
@@ -24,11 +24,16 @@ TWICE = {
     "optimizer": None,
     "precision": "bf16",
     "saves": "backward",
+    "checkpoint": "none",
+    "grads": "fresh",
+    "update": "separate",
+    "accumulate": "1",
+    "lora": None,
     "convention": "default",
     "attention": None,
     "bytes": None,
 }
-"""The flags that take two values, with their defaults."""
+"""The flags that take two values, with their defaults; what has commas of its own stands for both."""
 
 EPILOG = """\
 sizes of the same name are the same in A and B.
@@ -62,6 +67,7 @@ def add(parser: ArgumentParser) -> None:
             f"--{name}", default=default, metavar="X[,Y]", help="one for both, or that of A and that of B"
         )
     parser.add_argument("--input-grad", action="store_true", help="form the gradients of the inputs too")
+    parser.add_argument("--hold-output", action="store_true", help="the caller holds the output")
     options.add_format(parser, FORMATS)
     parser.epilog = EPILOG
 
@@ -76,7 +82,8 @@ def run(args: Namespace) -> int:
         raise UsageError("--let is for formulas", expected=SHAPE, got=f"--let {args.let[0]!r}")
     sides = _two(args)
     accounts = [_account(side) for side in sides]
-    shared = [_placed(account, args.at, accounts) for account in accounts]
+    own = {name for side in sides for name in options.policy_names(side)}
+    shared = [_placed(account, args.at, accounts, own) for account in accounts]
     if args.quantity not in shared[0].names():
         raise unknown("quantity", args.quantity, shared[0].names(), where=f"graph {shared[0].graph.name}")
     from symacct.proof.compare import compare_accounts
@@ -102,7 +109,8 @@ def _two(args: Namespace) -> tuple[Namespace, Namespace]:
     apart = len(args.what) == 2
     for name in TWICE:
         value = getattr(args, name)
-        words = options.words([value]) if value and not (name == "precision" and "=" in value) else [value]
+        whole = name in ("precision", "lora") and "=" in (value or "")
+        words = options.words([value]) if value and not whole else [value]
         if len(words) > 2:
             raise UsageError(f"--{name} has {len(words)} values", expected="one or two", got=value)
         given[0][name], given[1][name] = words[0], words[-1]
@@ -123,14 +131,14 @@ def _account(side: Namespace) -> Account:
     return Account(graph, policy, options.read_convention(side))
 
 
-def _placed(account: Account, at: list[str], accounts: list[Account]) -> Account:
-    """Return an account with those of the sizes bound that it has; each is a size of A or of B."""
+def _placed(account: Account, at: list[str], accounts: list[Account], own: Collection[str]) -> Account:
+    """Return an account with those of the sizes bound that it has; each is one of A, of B or of a policy."""
     from symacct.syntax import read_sizes
 
-    sizes: Mapping[str, int] = read_sizes(",".join(at))
+    sizes = {name: size for name, size in read_sizes(",".join(at)).items() if name not in own}
     for name in sizes:
         if not any(_has(name, one) for one in accounts):
-            known = [*accounts[0].graph.order, *accounts[1].graph.order]
+            known = list(dict.fromkeys([*accounts[0].graph.order, *accounts[1].graph.order]))
             raise unknown("size", name, known, where=f"--at {','.join(at)}")
     mine = {name: size for name, size in sizes.items() if _has(name, account)}
     return account.bind(mine) if mine else account
