@@ -155,10 +155,7 @@ class _Events:
         t = storage.tensor
         key: tuple[object, ...] = (t.name, t.dims, t.dtype, storage.kind, storage.saved)
         if any(dim.free_symbols & self.indices for dim in t.dims):
-            places = tuple(
-                self._place(self.repeats[name], turn, marks, at)
-                for name, turn in zip(t.path, storage.at, strict=False)
-            )
+            places = self._places(storage, marks, at)
             key = (*key, places)
         else:
             places = ()
@@ -168,7 +165,24 @@ class _Events:
             self.known[key] = Size(elements, t.dtype, storage.kind, storage.saved, t.name)
         return self.known[key]
 
-    def _place(self, repeat: Repeat, turn: int, marks: Marks, at: Mapping[str, int]) -> Expr:
+    def _places(self, storage: Storage, marks: Marks, at: Mapping[str, int]) -> tuple[Expr, ...]:
+        """Return the iterations of a storage as formulas, the outermost first."""
+        found: list[Expr] = []
+        outer: dict[str, tuple[int, Expr]] = {}
+        for name, turn in zip(storage.tensor.path, storage.at, strict=False):
+            repeat = self.repeats[name]
+            found.append(self._place(repeat, turn, marks, at, outer))
+            outer[repeat.index.name] = (turn, found[-1])
+        return tuple(found)
+
+    def _place(
+        self,
+        repeat: Repeat,
+        turn: int,
+        marks: Marks,
+        at: Mapping[str, int],
+        outer: Mapping[str, tuple[int, Expr]],
+    ) -> Expr:
         """Return an iteration as a formula: near where the step stands, or near an end of the repeat."""
         here = at.get(repeat.name)
         if here is not None and abs(turn - here) <= NEAR:
@@ -176,10 +190,12 @@ class _Events:
         around = {name: as_expr(place) for name, place in self.counts.items()}
         formulas: dict[str, Expr] = {}
         for name in at:
-            outer = self.repeats[name]
-            if outer is not repeat:
-                around[outer.index.name] = as_expr(at[name])
-                formulas[outer.index.name] = iteration(outer, marks, self.cuts)
+            open_ = self.repeats[name]
+            if open_ is not repeat:
+                around[open_.index.name] = as_expr(at[name])
+                formulas[open_.index.name] = iteration(open_, marks, self.cuts)
+        around |= {name: as_expr(turn_) for name, (turn_, _) in outer.items()}
+        formulas |= {name: formula for name, (_, formula) in outer.items()}
         lo, hi = (int(evaluate(end, around)) for end in (repeat.lo, repeat.hi))
         low, high = (substitute(end, formulas) for end in (repeat.lo, repeat.hi))
         return normal(low + turn - lo) if turn - lo <= hi - 1 - turn else normal(high + turn - hi)
