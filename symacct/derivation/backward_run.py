@@ -1,0 +1,189 @@
+"""The backward pass of a schedule: nodes latest first, cotangents handed on, gradients accumulated."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from symacct.derivation.again_run import AgainRun
+from symacct.derivation.steps import LEAVES, Storage
+from symacct.derivation.turns import backwards
+from symacct.derivation.vjps import COTANGENT
+from symacct.ops.reduce import Expand
+from symacct.ops.transpose import Transpose
+from symacct.ops.view import Rearrange
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from symacct.derivation.steps import Instance, Value
+    from symacct.op import Op
+
+
+class BackwardRun(AgainRun):
+    """A run with its backward pass."""
+
+    # ---- backward ----
+
+    def backward(self) -> None:
+        """Run the nodes latest first."""
+        if self.backward_from < 0:
+            self.backward_from = len(self.actions)
+        marks = self.marks
+        self.buffers: dict[int, Storage] = {}
+        self.strided: set[int] = set()
+        self.pending: dict[int, tuple[Value, Storage]] = {}
+        for name in sorted(self.held) if self.choices.hold_output else ():
+            self._lasts(self.get(name).storage)
+        loss = self.get(self.graph.outputs[0])
+        if not loss.need:
+            return
+        seed = Storage(loss.tensor, "loss", ())
+        loss.storage.kind = "loss"
+        self._lasts(loss.storage)
+        self._lasts(seed)
+        self.act("loss", "backward", (), (seed,), runs=False)
+        self.buffers[id(loss)] = seed
+        self._expect(loss)
+        for one in reversed(self.tape):
+            self.marks = backwards(one.marks)
+            self.at = dict(one.at)
+            self.back(one)
+        self.marks, self.at = marks, {}
+        self._settle()
+
+    def _expect(self, loss: Value) -> None:
+        """Count the cotangents that each value will get; what a node without one saves dies with it."""
+        self.left: Counter[int] = Counter()
+        reached, self.dead = {id(loss)}, set()
+        for one in reversed(self.tape):
+            out = one.outs[0]
+            if id(out) not in reached:
+                self.dead.add(id(one))
+                continue
+            values = [one.ins[slot] for slot in self.vjp(one).results]
+            self.left.update(map(id, values))
+            reached.update(map(id, values))
+        self.drop(self.tape, {})
+
+    def _lasts(self, storage: Storage) -> None:
+        """Keep a storage to the end, of the step or of its micro-batch."""
+        storage.forever = True
+        self.ending.append(storage)
+
+    def back(self, one: Instance) -> None:
+        """Run the backward of one node, if a cotangent has come."""
+        g = self.buffers.pop(id(one.outs[0]), None)
+        if g is None:
+            return
+        segment, kept = one.segment, self.reads_of(one)
+        if segment is not None and kept and not segment.ran:
+            self.again(segment)
+        saved = [*map(one.storage, kept), *one.extra]
+        for storage in saved:
+            self._note_saved(storage)
+        found = self._emulate(one, g, saved)
+        if segment is not None and kept:
+            for storage in segment.inputs:
+                self._note_saved(storage)
+                storage.last = len(self.actions) - 1
+        self._hand_on(one, found)
+
+    def _note_saved(self, storage: Storage) -> None:
+        storage.saved = True
+        if storage.fixed and storage.tensor.role == "input":
+            self.read_inputs[storage.tensor.name] = None
+
+    def _emulate(
+        self, one: Instance, g: Storage, saved: Sequence[Storage]
+    ) -> dict[int, tuple[Storage, bool]]:
+        """Run a derivative; the cotangent, what it reads and all it returns live until it is done."""
+        vjp = self.vjp(one)
+        local: dict[str, Storage] = {COTANGENT: g}
+        clones = {COTANGENT} if id(one.outs[0]) in self.strided else set[str]()
+        names = {name: f"gradient of {one.node.ins[slot]}" for slot, name in vjp.results.items()}
+        for node in vjp.nodes:
+            reads = [local[name] if name in local else one.storage(name) for name in node.ins]
+            made = []
+            for slot, name in enumerate(node.outs):
+                if slot == 0 and node.op.alias:
+                    local[name] = reads[0]
+                    clones |= {name} if strided(node.op) or node.ins[0] in clones else set()
+                else:
+                    tensor = replace(vjp.made[name], name=names.get(name, f"within {one.node.label}"))
+                    local[name] = self.new(tensor, "gradient")
+                    made.append(local[name])
+            if not node.op.alias:
+                self.act(one.node.label, "backward", reads, made)
+        results = {slot: (local[name], name in clones) for slot, name in vjp.results.items()}
+        end = [g, *saved, *(storage for storage, _ in results.values())]
+        if any(not node.op.alias for node in vjp.nodes):
+            for storage in end:
+                storage.last = max(storage.last, len(self.actions) - 1)
+        else:
+            self.act(one.node.label, "backward", end, runs=False)
+        return results
+
+    def _hand_on(self, one: Instance, found: Mapping[int, tuple[Storage, bool]]) -> None:
+        """Hand cotangents to the inputs of a node: sums out of place, then gradients that are complete.
+
+        All that the node made lives until each of them is handed on.
+        """
+        made = [storage for storage, _ in found.values()]
+        complete: list[tuple[Value, Storage, bool]] = []
+        for slot, (storage, clone) in found.items():
+            value, taken, copied = one.ins[slot], storage, clone
+            self.left[id(value)] -= 1
+            buffer = self.buffers.get(id(value))
+            if buffer is not None:
+                taken, copied = self.new_like(value, "gradient"), False
+                self.act(f"{value.tensor.name}/grad_sum", "backward", (buffer, *made), (taken,))
+                made.append(taken)
+            self.buffers[id(value)] = taken
+            (self.strided.add if copied else self.strided.discard)(id(value))
+            if value.storage.fixed and value.tensor.role in LEAVES and not self.left[id(value)]:
+                complete.append((value, taken, copied))
+        for value, storage, clone in complete:
+            if self.buffers.get(id(value)) is storage:
+                del self.buffers[id(value)]
+                self._accumulate(value, storage, clone)
+
+    def _accumulate(self, value: Value, storage: Storage, clone: bool) -> None:  # noqa: FBT001
+        """Take a complete gradient over; one that is shared or strided is copied first."""
+        kept = value.tensor.role == "weight" and self.choices.grads == "kept"
+        there = kept or id(value) in self.filled
+        shared = any(buffer is storage for buffer in self.buffers.values())
+        if (clone or shared) and not there:
+            copy = self.new_like(value, "gradient")
+            self.act(f"{value.tensor.name}/grad_copy", "backward", (storage,), (copy,), runs=False)
+            storage = copy
+        self.pending[id(value)] = (value, storage)
+
+    def new_like(self, value: Value, kind: str) -> Storage:
+        """Return a storage for the cotangent of a value, with the iterations of the value."""
+        tensor = replace(value.tensor, name=f"gradient of {value.tensor.name}", role="gradient")
+        return Storage(tensor, kind, value.storage.at)
+
+    def _settle(self) -> None:
+        """Say which gradients of leaves live on."""
+        for value, storage in self.pending.values():
+            parameter = value.tensor.role == "weight"
+            storage.kind = "parameter gradient" if parameter else "gradient"
+            fresh = self.choices.grads == "fresh" and self.choices.update == "separate"
+            if (fresh or not parameter) and id(value) not in self.filled:
+                storage.forever = True
+            self.filled.add(id(value))
+
+
+def strided(op: Op) -> bool:
+    """Say whether a view has its elements in another order or repeated: no gradient is taken over from it."""
+    if not isinstance(op, Rearrange):
+        return isinstance(op, Expand | Transpose)
+    flat = [axis for group in op.left for axis in group]
+    places = [[flat.index(axis) for axis in group] for group in op.right]
+    order = [place for group in places for place in group]
+    if order == sorted(order):
+        return False
+    return all(b == a + 1 for group in places for a, b in pairwise(group))

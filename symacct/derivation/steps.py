@@ -1,0 +1,179 @@
+"""The types of a schedule: storages, loops, steps, and what autograd knows of a forward pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from sympy import Integer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sympy import Expr
+
+    from symacct.nodes import Node
+    from symacct.tensor import Tensor
+
+ZERO = Integer(0)
+
+FIXED = ("weight", "constant", "input", "cache")
+"""Roles of tensors that live through the whole step, whoever reads them."""
+
+LEAVES = ("weight", "input")
+"""Roles of tensors whose gradient is accumulated."""
+
+
+@dataclass(slots=True, eq=False)
+class Storage:
+    """One storage, from the step that makes it to its last reader.
+
+    Attributes:
+        tensor: what it holds; its sizes are those of the iteration ``at``.
+        kind: value, recomputed, gradient or parameter gradient, loss.
+        at: the iteration of each repeat in the tensor's path.
+        fixed: whether it lives through the whole step and is counted elsewhere.
+        saved: whether backward reads it.
+        born: the step that made it.
+        last: the last step that reads it.
+        forever: whether it outlives the schedule.
+    """
+
+    tensor: Tensor
+    kind: str
+    at: tuple[int, ...]
+    fixed: bool = False
+    saved: bool = False
+    born: int = -1
+    last: int = -1
+    forever: bool = False
+
+    @property
+    def dtype(self) -> str:
+        """The dtype of an element."""
+        return self.tensor.dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One turn of a loop of the schedule: its name, which turn in order of execution, how many there are.
+
+    ``count`` is the number of turns as a formula, ``turns`` the number here.
+    """
+
+    loop: str
+    turn: int
+    turns: int
+    count: Expr
+
+
+Marks = tuple[Mark, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One step of the schedule: an op that runs, where it stands in the loops, what it makes."""
+
+    label: str
+    phase: str
+    marks: Marks
+    makes: tuple[Storage, ...]
+    runs: bool
+    at: Mapping[str, int]
+
+
+@dataclass(slots=True, eq=False)
+class Value:
+    """A tensor that autograd knows: which storage it is, and whether a gradient is wanted."""
+
+    tensor: Tensor
+    storage: Storage
+    need: bool
+
+
+@dataclass(slots=True, eq=False)
+class Instance:
+    """A node in one iteration."""
+
+    node: Node
+    ins: tuple[Value, ...]
+    outs: tuple[Value, ...]
+    marks: Marks
+    at: Mapping[str, int]
+    segment: Segment | None
+    need: bool
+    extra: list[Storage] = field(default_factory=list)
+
+    @property
+    def wanted(self) -> frozenset[int]:
+        """The input slots that a gradient is wanted for."""
+        return frozenset(slot for slot, value in enumerate(self.ins) if value.need)
+
+    @property
+    def made(self) -> tuple[Value, ...]:
+        """The values that have storages of their own: a view has not."""
+        return self.outs[1 if self.node.op.alias else 0 :]
+
+    def storage(self, name: str) -> Storage:
+        """Return the storage of one of the node's tensors, as backward reads it."""
+        pairs = (*zip(self.node.ins, self.ins, strict=True), *zip(self.node.outs, self.outs, strict=True))
+        found = next(value.storage for own, value in pairs if own == name)
+        return found if self.segment is None else self.segment.again.get(id(found), found)
+
+
+@dataclass(slots=True, eq=False)
+class Segment:
+    """Instances that are run again together; ``depth`` is the number of loops around the segment."""
+
+    depth: int
+    instances: list[Instance] = field(default_factory=list)
+    before: list[Instance] = field(default_factory=list)
+    again: dict[int, Storage] = field(default_factory=dict)
+    inputs: list[Storage] = field(default_factory=list)
+    ran: bool = False
+    shortened: int = 0
+    length: Expr = ZERO
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What a schedule depends on beside the graph; see :class:`symacct.policy.Policy`."""
+
+    saves: str
+    recompute: str
+    hold_output: bool
+    grads: str
+    update: str
+    input_grad: bool
+    micro: int
+    micro_count: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """A training step at integer counts.
+
+    Attributes:
+        actions: the steps in order of execution.
+        storages: everything that is made, in order of birth.
+        backward: the first action of the first backward pass.
+        inputs: graph inputs that backward reads.
+    """
+
+    actions: tuple[Action, ...]
+    storages: tuple[Storage, ...]
+    backward: int
+    inputs: tuple[str, ...]
+
+
+def entering(segment: Segment) -> list[Storage]:
+    """Return the storages that a segment reads and does not make."""
+    todo = [*segment.before, *segment.instances]
+    inside = {id(v.storage) for one in todo for v in one.made}
+    inputs = {id(v.storage): v.storage for one in todo for v in one.ins}
+    return [s for key, s in inputs.items() if key not in inside and passing(s)]
+
+
+def passing(storage: Storage) -> bool:
+    """Say whether a segment's input is kept for it: parameters and constants live anyway."""
+    return not storage.fixed or storage.tensor.role == "input"

@@ -1,0 +1,78 @@
+"""The loops of a schedule: which iteration a turn means, forward, backward and run again."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from symacct.algebra.evaluate import substitute
+from symacct.algebra.normal import normal
+from symacct.algebra.symbols import as_expr, index_symbol
+from symacct.derivation.steps import Mark
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sympy import Expr, Symbol
+
+    from symacct.derivation.placement import Cut
+    from symacct.derivation.steps import Marks, Segment
+    from symacct.nodes import Repeat
+
+MICRO = "micro-batches"
+BACKWARD = "/backward"
+LONGEST = 50
+
+
+def iteration(repeat: Repeat, marks: Marks, cuts: Mapping[str, Cut]) -> Expr:
+    """Return which iteration of a repeat the loops around stand at, as a formula in their turns."""
+    at = {mark.loop: mark for mark in marks}
+
+    def turn(loop: str) -> Expr | None:
+        if f"{loop}/again" in at:
+            return turn_symbol(f"{loop}/again")
+        if f"{loop}/backward" in at:
+            return at[f"{loop}/backward"].count - 1 - turn_symbol(f"{loop}/backward")
+        return turn_symbol(loop) if loop in at else None
+
+    segment, inside = turn(f"{repeat.name}/segments"), turn(repeat.name)
+    before = as_expr(0) if segment is None else segment * cuts[repeat.name].size
+    return normal(repeat.lo + before + (inside if inside is not None else 0))
+
+
+@lru_cache(maxsize=1024)
+def turn_symbol(loop: str) -> Symbol:
+    """Return the symbol that counts the turns of a loop, from 0, in order of execution."""
+    return index_symbol("turn_" + "_".join(re.findall(r"\w+", loop))[-LONGEST:])
+
+
+def backwards(marks: Marks) -> Marks:
+    """Return the turns in which backward comes to the turns of forward loops."""
+    found = []
+    known: dict[str, Expr] = {}
+    for mark in marks:
+        if mark.loop == MICRO:
+            found.append(mark)
+            continue
+        loop, count = f"{mark.loop}/backward", substitute(mark.count, known)
+        found.append(Mark(loop, mark.turns - 1 - mark.turn, mark.turns, count))
+        known[turn_symbol(mark.loop).name] = count - 1 - turn_symbol(loop)
+    return tuple(found)
+
+
+def again_in(marks: Marks, base: Marks, segment: Segment) -> Marks:
+    """Return the loops of a node that is run again; where nothing is stored they end at this iteration."""
+    known = {
+        turn_symbol(mark.loop.removesuffix(BACKWARD)).name: mark.count - 1 - turn_symbol(mark.loop)
+        for mark in base
+        if mark.loop.endswith(BACKWARD)
+    }
+    found = []
+    for at, mark in enumerate(marks):
+        loop, turns, count = f"{mark.loop}/again", mark.turns, substitute(mark.count, known)
+        if at == 0 and segment.shortened:
+            turns, count = segment.shortened, substitute(segment.length, known)
+        found.append(Mark(loop, mark.turn, turns, normal(count)))
+        known[turn_symbol(mark.loop).name] = turn_symbol(loop)
+    return tuple(found)
