@@ -24,6 +24,7 @@ WORKLOADS = ("train", "forward", "prefill", "decode")
 SAVES = ("backward", "torch", "paper", "lecture")
 GRADS = ("fresh", "kept")
 UPDATES = ("separate", "fused")
+LOSSES = ("sum", "none")
 RECOMPUTES = ("needed", "full")
 CHECKPOINTS: Mapping[str, str] = MappingProxyType(
     {
@@ -206,6 +207,8 @@ class Policy:
         hold_output: whether the caller holds the output until the step ends.
         accumulate: how many micro-batches a step adds up, an integer or a symbol.
         lora: low-rank adapters that are trained in the place of the weights.
+        loss: what backward starts from where the graph has no scalar loss: the ``sum`` of its outputs, or,
+            with ``none``, cotangents that are given and live elsewhere. Memory over a step depends on it.
     """
 
     precision: Precision = field(default_factory=lambda: PRECISIONS["bf16"])
@@ -219,6 +222,7 @@ class Policy:
     hold_output: bool = False
     accumulate: Expr | int = 1
     lora: Lora | None = None
+    loss: str = "sum"
 
     def __post_init__(self) -> None:
         """Check the names."""
@@ -232,6 +236,8 @@ class Policy:
             raise unknown("optimizer", self.optimizer, RULES)
         if self.grads not in GRADS:
             raise unknown("choice of gradients", self.grads, GRADS)
+        if self.loss not in LOSSES:
+            raise unknown("loss", self.loss, LOSSES)
         if self.update not in UPDATES:
             raise unknown("choice of update", self.update, UPDATES)
         if self.update == "fused" and (self.accumulate != 1 or self.grads == "kept"):
@@ -249,7 +255,7 @@ class Policy:
             UsageError: there is one.
         """
         plain = Policy()
-        for name in ("checkpoint", "grads", "update", "hold_output", "accumulate"):
+        for name in ("checkpoint", "grads", "update", "hold_output", "accumulate", "loss"):
             if self.workload != "train" and getattr(self, name) != getattr(plain, name):
                 raise UsageError(
                     f"the choice {name.replace('_', '-')} has no meaning for the workload {self.workload}",
@@ -310,4 +316,5 @@ class Policy:
         parts += ["output held"] if self.hold_output else []
         parts += [f"{self.accumulate} micro-batches"] if self.accumulate != 1 else []
         parts += [self.lora.describe()] if self.lora is not None else []
+        parts += ["cotangents given"] if self.loss != LOSSES[0] else []
         return ", ".join(parts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,10 @@ def add(parser: ArgumentParser) -> None:
     options.add_policy(parser)
     options.add_convention(parser)
     parser.add_argument(
+        "--loss", choices=("sum", "none"), default="sum",
+        help="of a graph without one: the sum of its outputs, or none (their cotangents are given)",
+    )  # fmt: skip
+    parser.add_argument(
         "--explain", action="append", default=[], metavar="CATEGORY",
         help=f"every tensor of a category: {', '.join(CATEGORIES)}",
     )  # fmt: skip
@@ -76,7 +81,7 @@ def run(args: Namespace) -> int:
 def _account(args: Namespace, checkpoint: str) -> Account:
     from symacct.account import derive
 
-    policy = read_policy(Namespace(**{**vars(args), "checkpoint": checkpoint}))
+    policy = replace(read_policy(Namespace(**{**vars(args), "checkpoint": checkpoint})), loss=args.loss)
     return derive(options.read_graph(args), policy=policy, convention=options.read_convention(args))
 
 

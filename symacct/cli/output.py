@@ -85,5 +85,6 @@ def policy_record(policy: Policy) -> dict[str, Any]:
         "update": policy.update,
         "hold_output": policy.hold_output,
         "accumulate": str(policy.accumulate),
+        "loss": policy.loss,
         "lora": None if policy.lora is None else policy.lora.describe(),
     }

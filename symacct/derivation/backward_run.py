@@ -37,16 +37,10 @@ class BackwardRun(AgainRun):
         self.pending: dict[int, tuple[Value, Storage]] = {}
         for name in sorted(self.held) if self.choices.hold_output else ():
             self._lasts(self.get(name).storage)
-        loss = self.get(self.graph.outputs[0])
-        if not loss.need:
+        starts = self._starts()
+        if not starts:
             return
-        seed = Storage(loss.tensor, "loss", ())
-        loss.storage.kind = "loss"
-        self._lasts(loss.storage)
-        self._lasts(seed)
-        self.act("loss", "backward", (), (seed,), runs=False)
-        self.buffers[id(loss)] = seed
-        self._expect(loss)
+        self._expect(starts)
         for one in reversed(self.tape):
             self.marks = backwards(one.marks)
             self.at = dict(one.at)
@@ -54,10 +48,29 @@ class BackwardRun(AgainRun):
         self.marks, self.at = marks, {}
         self._settle()
 
-    def _expect(self, loss: Value) -> None:
+    def _starts(self) -> list[Value]:
+        """Return the values that backward starts from: the loss, or outputs whose cotangents are given."""
+        if self.choices.given:
+            outputs = [self.get(name) for name in dict.fromkeys(self.graph.outputs)]
+            found = [value for value in outputs if value.need]
+            for value in found:
+                self.buffers[id(value)] = Storage(value.tensor, "given", value.storage.at, fixed=True)
+            return found
+        loss = self.get(self.graph.outputs[0])
+        if not loss.need:
+            return []
+        seed = Storage(loss.tensor, "loss", ())
+        loss.storage.kind = "loss"
+        self._lasts(loss.storage)
+        self._lasts(seed)
+        self.act("loss", "backward", (), (seed,), runs=False)
+        self.buffers[id(loss)] = seed
+        return [loss]
+
+    def _expect(self, starts: Sequence[Value]) -> None:
         """Count the cotangents that each value will get; what a node without one saves dies with it."""
         self.left: Counter[int] = Counter()
-        reached, self.dead = {id(loss)}, set()
+        reached, self.dead = set(map(id, starts)), set()
         for one in reversed(self.tape):
             out = one.outs[0]
             if id(out) not in reached:

@@ -82,7 +82,7 @@ def shaped(graph: Graph, policy: Policy, most: int, *, uneven: bool = False) -> 
     if micro.is_Integer and int(micro) > most:
         micro = making.stand(micro, "micro")
     return Shape(
-        closed(stood) if policy.workload == "train" else stood,
+        closed(stood) if policy.workload == "train" and policy.loss == "sum" else stood,
         graph.outputs,
         MappingProxyType(cuts),
         MappingProxyType(making.into),

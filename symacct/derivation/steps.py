@@ -147,6 +147,8 @@ class Choices:
     input_grad: bool
     micro: int
     micro_count: Expr
+    given: bool = False
+    """Whether cotangents of the outputs are given, and there is no loss."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,7 @@ def choices_of(policy: Policy, micro: int) -> Choices:
         policy.input_grad,
         micro,
         as_expr(policy.accumulate),
+        policy.loss == "none",
     )
 
 
@@ -103,7 +104,8 @@ def at_sizes(graph: Graph, policy: Policy, sizes: Mapping[str, int]) -> Schedule
     cuts = {name: cut for name, n in turns.items() if (cut := integer_cut(policy, n, known)) is not None}
     placement = placed(graph, policy.checkpoint, cuts)
     choices = choices_of(policy, min(micro, MOST_MICRO))
-    return scheduled(closed(graph), graph.outputs, placement, choices, sizes)
+    whole = closed(graph) if policy.loss == "sum" else graph
+    return scheduled(whole, graph.outputs, placement, choices, sizes)
 
 
 def integer_cut(policy: Policy, count: int, known: Mapping[str, Expr]) -> Cut | None:

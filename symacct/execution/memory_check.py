@@ -148,10 +148,11 @@ def plan_of(policy: Policy) -> Plan:
             got=policy.names[0],
             fix=f"give it: --at {policy.names[0]}=2",
         )
-    if (policy.precision, policy.saves, policy.workload) != (FP32, "backward", "train"):
+    chosen = (policy.precision, policy.saves, policy.workload, policy.loss)
+    if chosen != (FP32, "backward", "train", "sum"):
         raise UsageError(
-            "steps are run in fp32, and keep what backward reads",
-            expected="precision fp32, saves backward, workload train",
+            "steps are run in fp32, keep what backward reads, and start from a loss",
+            expected="precision fp32, saves backward, workload train, loss sum",
             got=policy.describe(),
         )
     kind, every, regions = policy.checkpoint.kind, policy.checkpoint.every, policy.checkpoint.regions
