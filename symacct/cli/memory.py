@@ -30,6 +30,7 @@ examples:
   symacct memory mlp --checkpoint every:k --best
   symacct memory gpt2 --at B=8,S=1024 --explain activations --reserve 2GB
   symacct memory llama-3-8b --workload decode --at B=4,T=8192
+  symacct memory mlp --at B=64,D=16,L=12 --checkpoint every:3 --picture steps.svg
 """
 
 
@@ -54,6 +55,10 @@ def add(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--best", action="store_true", help="with --checkpoint every:k: the best k, with its regions"
     )
+    parser.add_argument(
+        "--picture", metavar="FILE",
+        help="draw what is alive step by step, or under every:k the peak against k: FILE.svg or FILE.png",
+    )  # fmt: skip
     options.add_format(parser, FORMATS)
     parser.epilog = EPILOG
 
@@ -68,6 +73,8 @@ def run(args: Namespace) -> int:
     reserve = read_reserve(args.reserve)
     accounts = [_account(args, text) for text in dict.fromkeys(texts)]
     sizes = _sizes(args, accounts)
+    if args.picture:
+        _draw(args, accounts, sizes)
     if args.best:
         from symacct.cli.memory_best import best
 
@@ -76,6 +83,22 @@ def run(args: Namespace) -> int:
     write = _one if len(accounts) == 1 else _several
     output.write(write(args, accounts, sizes, reserve))
     return 0
+
+
+def _draw(args: Namespace, accounts: Sequence[Account], sizes: dict[str, int]) -> None:
+    """Draw the steps of a pass; where the length of a segment is open, what each length costs."""
+    from pathlib import Path
+
+    from symacct.plot.memory import draw, tradeoff
+
+    if len(accounts) > 1:
+        raise UsageError(
+            "--picture is for one policy", expected="one --checkpoint, or no --picture", got=args.checkpoint
+        )
+    (account,) = accounts
+    every = account.policy.checkpoint.every
+    open_ = every is not None and every.is_Symbol and str(every) not in sizes
+    (tradeoff if open_ else draw)(account, sizes, Path(args.picture))
 
 
 def _account(args: Namespace, checkpoint: str) -> Account:
