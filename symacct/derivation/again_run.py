@@ -66,11 +66,14 @@ class AgainRun(ForwardRun):
             return before + len(segment.instances) - 1, True
         for position in range(len(segment.instances) - 1, -1, -1):
             one = segment.instances[position]
-            kept = self.reads_of(one) if one.need else ()
-            if kept:
-                made = any(name in one.node.outs for name in kept) or bool(self.torch_extra(one))
-                return before + position, made
+            if one.need and self.keeps(one):
+                made = any(name in one.node.outs for name in self.reads_of(one))
+                return before + position, made or self.torch_extra(one)
         return -1, False
+
+    def keeps(self, one: Instance) -> bool:
+        """Say whether anything is saved for the derivative of a node."""
+        return bool(self.reads_of(one)) or self.torch_extra(one)
 
     def torch_extra(self, one: Instance) -> bool:
         """Say whether torch keeps a copy that only the node's kernel makes."""
@@ -88,9 +91,8 @@ class AgainRun(ForwardRun):
             end = max(ends.get(id(out), -1), again.get(id(out.storage), out.storage).last)
             for slot in one.wanted:
                 ends[id(one.ins[slot])] = max(ends.get(id(one.ins[slot]), -1), end)
-            read = self.reads_of(one)
-            saves = [*map(one.storage, read), *(one.extra if again else ())]
+            saves = [*map(one.storage, self.reads_of(one)), *(one.extra if again else ())]
             if one.segment is not None and not again:
-                saves = entering(one.segment) if read else []
+                saves = entering(one.segment) if self.keeps(one) else []
             for storage in saves:
                 storage.last = max(storage.last, end)

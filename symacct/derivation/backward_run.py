@@ -91,14 +91,14 @@ class BackwardRun(AgainRun):
         g = self.buffers.pop(id(one.outs[0]), None)
         if g is None:
             return
-        segment, kept = one.segment, self.reads_of(one)
-        if segment is not None and kept and not segment.ran:
+        segment = one.segment if self.keeps(one) else None
+        if segment is not None and not segment.ran:
             self.again(segment)
-        saved = [*map(one.storage, kept), *one.extra]
+        saved = [*map(one.storage, self.reads_of(one)), *one.extra]
         for storage in saved:
             self._note_saved(storage)
         found = self._emulate(one, g, saved)
-        if segment is not None and kept:
+        if segment is not None:
             for storage in segment.inputs:
                 self._note_saved(storage)
                 storage.last = len(self.actions) - 1
@@ -112,7 +112,10 @@ class BackwardRun(AgainRun):
     def _emulate(
         self, one: Instance, g: Storage, saved: Sequence[Storage]
     ) -> dict[int, tuple[Storage, bool]]:
-        """Run a derivative; the cotangent, what it reads and all it returns live until it is done."""
+        """Run a derivative; the cotangent, what was saved for it and all it returns live until it is done.
+
+        What torch's own kernel does not keep, it does not read: nothing else of the forward pass lives on.
+        """
         vjp = self.vjp(one)
         local: dict[str, Storage] = {COTANGENT: g}
         clones = {COTANGENT} if id(one.outs[0]) in self.strided else set[str]()
@@ -129,7 +132,8 @@ class BackwardRun(AgainRun):
                     local[name] = self.new(tensor, "gradient")
                     made.append(local[name])
             if not node.op.alias:
-                self.act(one.node.label, "backward", reads, made)
+                mine = [storage for storage in reads if storage.kind == "gradient"]
+                self.act(one.node.label, "backward", mine, made)
         results = {slot: (local[name], name in clones) for slot, name in vjp.results.items()}
         end = [g, *saved, *(storage for storage, _ in results.values())]
         if any(not node.op.alias for node in vjp.nodes):

@@ -1,0 +1,87 @@
+"""The engine's interpreter against one that lets Python count references: the same peaks, to the byte."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from memory_oracle import Exotic, counted
+from random_graphs import random_graph
+
+from symacct import load
+from symacct.account import derive
+from symacct.derivation.timeline import at_sizes, sizes_at, worst
+from symacct.nodes import Repeat
+
+SIZES = {
+    "mlp": {"B": 5, "D": 6, "L": 4},
+    "deep_linear": {"B": 3, "D": 4, "L": 5},
+    "lora": {"B": 5, "D": 4, "L": 3, "r": 2},
+    "swiglu": {"B": 2, "S": 3, "D": 4, "F": 5},
+    "moe": {"B": 2, "S": 3, "D": 4, "F": 5, "E": 3, "k": 2},
+    "gpt": {"b": 2, "s": 3, "t": 3, "a": 2, "h": 4, "L": 3, "V": 7},
+    "llama": {"B": 2, "S": 3, "T": 3, "L": 3, "D": 4, "F": 6, "H": 4, "G": 2, "K": 2, "V": 7},
+}
+EVERYWHERE = (
+    {},
+    {"hold_output": True},
+    {"input_grad": True, "saves": "lecture"},
+    {"grads": "kept"},
+    {"update": "fused", "saves": "torch"},
+    {"accumulate": 3, "hold_output": True},
+)
+BLOCKS = tuple(
+    {"checkpoint": text, **choice}
+    for text, choice in (
+        ("every:1", {}),
+        ("every:2", {"hold_output": True}),
+        ("every:3", {"grads": "kept"}),
+        ("every:1:full", {"update": "fused"}),
+        ("every:2:full", {"accumulate": 2}),
+        ("every:2", {"saves": "torch"}),
+        ("sqrt", {"input_grad": True}),
+        ("store-nothing", {}),
+        ("store-nothing:full", {"saves": "lecture"}),
+    )
+)
+CORE = tuple({"checkpoint": f"selective:{at}"} for at in ("core", "core:full", "attention+ffn", "ffn:full"))
+
+
+def compare(account, sizes, what):
+    """Compare both peaks, what runs again, and that nothing but what is taken over outlives the step."""
+    whole, kept = counted(account.graph, account.policy, sizes)
+    steps = at_sizes(account.graph, account.policy, sizes)
+    size = sizes_at(account.graph, account.policy, sizes)
+    assert worst(steps, size).nbytes == whole.peak, what
+    assert worst(steps, size, lambda storage: storage.saved).nbytes == kept.peak, what
+    again = [action for action in steps.actions if action.phase == "recompute" and action.runs]
+    assert Counter(action.label for action in again) == +whole.again, what
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_shipped_graphs(name):
+    policies = EVERYWHERE
+    if "L" in SIZES[name]:
+        policies += BLOCKS + (CORE if name in ("gpt", "llama") else ())
+    for at, choices in enumerate(policies):
+        account = derive(load(name), precision="fp32", **choices)
+        compare(account, SIZES[name], choices)
+        if "L" in SIZES[name] and at % 2:
+            compare(account, {**SIZES[name], "L": 1}, choices)
+
+
+@pytest.mark.parametrize("first", range(0, 30, 10))
+def test_random_graphs(first):
+    compared = 0
+    for seed in range(first, first + 10):
+        found = random_graph(seed)
+        blocks = any(isinstance(node, Repeat) for node in derive(found.graph).bind(found.sizes).graph.nodes)
+        policies = EVERYWHERE + (BLOCKS if blocks else ())
+        for choices in policies[seed % 3 :: 3]:
+            account = derive(found.graph, precision="fp32", **choices).bind(found.sizes)
+            try:
+                compare(account, found.sizes, (seed, choices))
+            except Exotic:
+                continue
+            compared += 1
+    assert compared > 15
