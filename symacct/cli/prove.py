@@ -26,6 +26,7 @@ OF_CLAIMS = (
     "let",
     "assume",
     "grow",
+    "on",
     "optimizer",
     "attention",
     "bytes",
@@ -35,7 +36,10 @@ OF_CLAIMS = (
 )
 EPILOG = """\
 a claim is QUANTITY or formula, one of = ~ <= >= < >, formula [where NAME = FORMULA, ...] [as L -> oo]; also
-= O(...), = Theta(...), and A <= B iff NAME <= FORMULA. a file holds [[claim]] tables with expected verdicts.
+= O(...), = Theta(...), and A <= B iff NAME <= FORMULA. with --on MACHINE time.step and the like are times on
+it, and its peak, bandwidth, ridge, capacity and devices are names; without, times hold P_bf16, V_bf16, W_mem.
+largest(fp8_e4m3), round(fp16, 1e-8) and the like are facts of number formats.
+a file holds [[claim]] tables with expected verdicts.
 
 exit status: 0 proved as written; 1 refuted, or true in a weaker sense; 2 the input is wrong; 3 undecided
 for a file: 0 every verdict is the expected one; 1 one differs
@@ -44,6 +48,7 @@ examples:
   symacct prove deep_linear "flops.model = 6*B*D^2*L"
   symacct prove gpt "flops.model ~ 6*N*D where N = params.nonembedding, D = tokens" --grow h
   symacct prove "2*n*k/(n + k) <= 2*k"
+  symacct prove relu "time.forward = time.forward(gelu)" --workload forward --on lecture:h100
   symacct prove chain
 """
 
@@ -74,6 +79,10 @@ def add(parser: ArgumentParser) -> None:
         metavar="L,h",
         help="what goes to infinity for ~, O and Theta; default: each repeat count alone, then all sizes",
     )
+    parser.add_argument("--on", metavar="MACHINE", help="for time.step, peak, ...; see symacct list machines")
+    parser.add_argument(
+        "--machines", action="append", default=[], metavar="DIR", help="a folder with machine files"
+    )
     options.add_policy(parser)
     options.add_convention(parser)
     parser.add_argument("--certificate", metavar="FILE", help="write the proof as JSON, for symacct verify")
@@ -95,7 +104,8 @@ def run(args: Namespace) -> int:
         return _claim(args, *_account(args))
     from symacct.syntax import read_sizes
 
-    options.refuse_choices(args, "formulas alone are compared, and nothing is derived")
+    choices = vars(args) | ({"precision": "bf16"} if args.on else {})
+    options.refuse_choices(type(args)(**choices), "formulas alone are compared, and nothing is derived")
     return _claim(args, None, read_sizes(",".join(args.at)))
 
 
@@ -119,10 +129,14 @@ def _account(args: Namespace) -> tuple[Account, Mapping[str, int]]:
 
 
 def _claim(args: Namespace, account: Account | None, sizes: Mapping[str, int]) -> int:
+    from symacct.policy import precision
     from symacct.proof.prove import placed, prove
 
     grow = tuple(options.words(args.grow))
-    verdict = prove(account, args.what[-1], sizes=sizes, lets=args.let, assume=args.assume, grow=grow)
+    verdict = prove(
+        account, args.what[-1], sizes=sizes, lets=args.let, assume=args.assume, grow=grow,
+        on=args.on, dirs=args.machines, dtype=precision(args.precision).activations,
+    )  # fmt: skip
     account = None if account is None else placed(account, sizes)[0]
     written = _written(args, verdict, account)
     if args.format == "json":
@@ -153,6 +167,7 @@ def _json(args: Namespace, verdict: Verdict, account: Account | None, written: d
         "let": args.let,
         "assume": args.assume,
         "grow": args.grow,
+        "on": args.on,
     }
     return output.envelope(
         "prove",
@@ -217,7 +232,7 @@ def _file(args: Namespace) -> int:
             raise UsageError(what, expected="symacct prove FILE.toml [--format FORMAT]", got=f"--{flag}")
     options.refuse_choices(args, "each claim of a file says its own")
     file = read_claim_file(find_claim_file(target))
-    found = judge_file(file)
+    found = judge_file(file, args.machines)
     if args.format == "json":
         result = {
             "file": file.name,

@@ -1,4 +1,4 @@
-"""Figures of a machine as names in a condition: ``peak``, ``bandwidth``, ``capacity``, ``devices``."""
+"""Figures of a machine as names in a condition: ``peak``, ``bandwidth``, ``ridge``, ``capacity``, ..."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from symacct.machines.machine import Figure, Machine
 
 NAMES = ("peak", "bandwidth", "capacity", "devices")
+RIDGE, RATIO = "ridge", ("peak", "bandwidth")
 
 
 def machine_lets(
@@ -36,21 +37,28 @@ def machine_lets(
     """
     machine = load(name, dirs)
     lets, notes = [], []
-    for word in NAMES:
+    for word in (*NAMES, RIDGE):
         if word in taken or not re.search(rf"(?<![\w.]){word}(?!\w)", text):
             continue
         if word == "devices":
             lets.append(f"devices = {machine.count} device")
             continue
-        figure = _figure(machine, word, dtype)
-        value = figure.value
-        below = "" if value.denominator == 1 else f" / {value.denominator}"
-        lets.append(f"{word} = {value.numerator} {figure.unit}{below}")
-        of = f" of {dtype}, dense" if word == "peak" else ""
-        notes.append(f"{word} = {figure}{of}, {machine.name}: {figure.source}, {figure.date}")
+        figures = {one: _figure(machine, one, dtype) for one in (RATIO if word == RIDGE else (word,))}
+        amounts = [_written(figure) for figure in figures.values()]
+        lets.append(
+            f"{word} = {amounts[0]}" if len(amounts) == 1 else f"{word} = ({amounts[0]}) / ({amounts[1]})"
+        )
+        for one, figure in figures.items():
+            of = f" of {dtype}, dense" if one == "peak" else ""
+            notes.append(f"{one} = {figure}{of}, {machine.name}: {figure.source}, {figure.date}")
     if machine.bound:
         notes.append(machine.bound)
-    return lets, notes
+    return lets, list(dict.fromkeys(notes))
+
+
+def _written(figure: Figure) -> str:
+    below = "" if figure.value.denominator == 1 else f" / {figure.value.denominator}"
+    return f"{figure.value.numerator} {figure.unit}{below}"
 
 
 def _figure(machine: Machine, word: str, dtype: str) -> Figure:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from symacct.account import Account
 from symacct.algebra.evaluate import evaluate
 from symacct.claims import amount
 from symacct.convention import convention
 from symacct.errors import SymacctError
-from symacct.policy import Policy
+from symacct.policy import Policy, precision
 from symacct.proof.lookup import chosen
+from symacct.proof.machine_facts import read_facts
 from symacct.proof.prove import Verdict, prove
 from symacct.readers.files import load
 from symacct.readers.stated import POLICY
@@ -20,6 +22,8 @@ from symacct.syntax import read_formula, read_sizes
 from symacct.units import convert
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sympy import Expr
 
     from symacct.claims import Amount
@@ -29,6 +33,14 @@ if TYPE_CHECKING:
 WEAKER = ("leading order", "upper bound", "lower bound")
 PRICES = ("attention", "bytes")
 PERCENT = "%"
+MACHINE_FILE = re.compile(r"(?P<count>(?:[0-9]{1,8}\s*[x×]\s*)?)(?P<path>\S.*\.toml(?::\S+)?)")
+
+
+class _On(NamedTuple):
+    """The machine of a claim, and folders with more machines."""
+
+    machine: str | None
+    dirs: Sequence[str | Path]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +64,21 @@ class Judged:
     amount: Amount | None = None
 
 
-def judge_file(file: ClaimFile) -> tuple[Judged, ...]:
-    """Return every claim of a file, judged; paths of graphs start from the file's folder."""
+def judge_file(file: ClaimFile, dirs: Sequence[str | Path] = ()) -> tuple[Judged, ...]:
+    """Return every claim of a file, judged; paths of graphs and machines start from the file's folder.
+
+    `dirs` are folders with more machines.
+    """
     accounts: dict[object, Account] = {}
-    return tuple(judge(stated, file.path.parent, accounts) for stated in file.claims)
+    return tuple(judge(stated, file.path.parent, accounts, dirs) for stated in file.claims)
 
 
-def judge(stated: Stated, folder: Path = Path(), accounts: dict[object, Account] | None = None) -> Judged:
+def judge(
+    stated: Stated,
+    folder: Path = Path(),
+    accounts: dict[object, Account] | None = None,
+    dirs: Sequence[str | Path] = (),
+) -> Judged:
     """Return one claim, judged. Wrong input is a verdict here, so that it can be expected: ``refused``.
 
     >>> from symacct.readers.stated import Stated
@@ -68,24 +88,22 @@ def judge(stated: Stated, folder: Path = Path(), accounts: dict[object, Account]
     if stated.expect == "reported":
         return Judged(stated, "not judged", ok=True)
     try:
-        return (
-            _calculated(stated)
-            if stated.calc
-            else _proved(stated, folder, {} if accounts is None else accounts)
-        )
+        where = _On(_machine(stated.on, folder), dirs)
+        known = {} if accounts is None else accounts
+        return _calculated(stated, where) if stated.calc else _proved(stated, folder, known, where)
     except SymacctError as error:
         return Judged(stated, "refused", stated.expect == "refused", str(error))
 
 
-def _proved(stated: Stated, folder: Path, accounts: dict[object, Account]) -> Judged:
+def _proved(stated: Stated, folder: Path, accounts: dict[object, Account], where: _On) -> Judged:
     account = _account(stated, folder, accounts) if stated.graph is not None else None
-    verdict = _verdict(stated, account, stated.claim)
+    verdict = _verdict(stated, account, stated.claim, where)
     found = [verdict.outcome, *_weaker(verdict)]
     ok = stated.expect == found[0] or (found[0] != "proved" and stated.expect in found)
     got = f"{found[0]} ({', '.join(found[1:])})" if found[1:] and found[0] != "proved" else found[0]
     detail = "" if ok else verdict.decision.reason
     if stated.instead:
-        right = _verdict(stated, account, stated.instead)
+        right = _verdict(stated, account, stated.instead, where)
         if right.outcome != "proved":
             ok, detail = False, f"instead is {right.outcome}: {right.decision.reason}"
     return Judged(stated, got, ok, detail, verdict)
@@ -98,10 +116,26 @@ def _weaker(verdict: Verdict) -> list[str]:
     return leading + ([f"{verdict.instead.bound} bound"] if verdict.instead.bound else [])
 
 
-def _verdict(stated: Stated, account: Account | None, text: str) -> Verdict:
+def _verdict(stated: Stated, account: Account | None, text: str, where: _On) -> Verdict:
     grow = tuple(name.strip() for name in stated.grow.split(",") if name.strip())
     sizes = read_sizes(stated.at) if stated.at else None
-    return prove(account, text, sizes=sizes, lets=stated.let, assume=stated.assume, grow=grow, brief=True)
+    return prove(
+        account, text, sizes=sizes, lets=stated.let, assume=stated.assume, grow=grow, brief=True,
+        on=where.machine, dirs=where.dirs, dtype=_dtype(stated) if account is None else None,
+    )  # fmt: skip
+
+
+def _dtype(stated: Stated) -> str:
+    """Return the format whose peak formulas alone mean."""
+    return precision(dict(stated.choices).get("precision", "bf16")).activations
+
+
+def _machine(target: str, folder: Path) -> str | None:
+    """Return a machine's name, or its path seen from the folder of the file that names it."""
+    file = MACHINE_FILE.fullmatch(target)
+    if file is None or Path(file["path"]).is_absolute():
+        return target or None
+    return f"{file['count']}{folder / file['path']}"
 
 
 def _account(stated: Stated, folder: Path, accounts: dict[object, Account]) -> Account:
@@ -126,9 +160,10 @@ def _place(target: str, folder: Path) -> str:
     return str(folder / target) if is_path else target
 
 
-def _calculated(stated: Stated) -> Judged:
+def _calculated(stated: Stated, where: _On) -> Judged:
     """Judge a calculation: its value must lie within a distance of the one that is stated."""
-    found = amount(stated.calc, stated.to, stated.let)
+    facts = read_facts(stated.calc, stated.let, on=where.machine, dirs=where.dirs)
+    found = amount(facts.text, stated.to, [*facts.lets, *facts.typed])
     value = found.value if stated.to is None else convert(found.value, found.unit, stated.to)
     if stated.value is None:
         return Judged(stated, "proved", stated.expect == "proved", amount=found)

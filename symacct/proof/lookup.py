@@ -42,8 +42,10 @@ READERS: Mapping[str, Callable[[str], object]] = {
 _OTHERS: WeakKeyDictionary[Account, dict[str, Account]] = WeakKeyDictionary()
 
 
-def lookup(account: Account | None) -> Callable[[str], Quantity] | None:
-    """Return what finds quantities by name.
+def lookup(
+    account: Account | None, of: Callable[[Account, str], Quantity] = Account.__getitem__
+) -> Callable[[str], Quantity] | None:
+    """Return what finds quantities by name; `of` gives that of an account.
 
     ``flops.model`` is one of the graph at hand, ``flops.model(gelu)`` of another graph under the same policy
     and convention, ``memory.peak(checkpoint=none)`` of this one under another choice. Sizes of one name are
@@ -63,8 +65,8 @@ def lookup(account: Account | None) -> Callable[[str], Quantity] | None:
     def find(name: str) -> Quantity:
         elsewhere = ELSEWHERE.fullmatch(name)
         if elsewhere is None:
-            return account[name]
-        return _other(account, elsewhere.group(2))[elsewhere.group(1)]
+            return of(account, name)
+        return of(_other(account, elsewhere.group(2)), elsewhere.group(1))
 
     return find
 

@@ -13,7 +13,7 @@ from symacct.algebra.evaluate import check_sizes, names_of
 from symacct.algebra.normal import is_zero
 from symacct.algebra.sign import sign_on_box
 from symacct.build import Definition
-from symacct.claims import Claim, Sides, read_claim, resolve
+from symacct.claims import Claim, Sides, resolve
 from symacct.errors import LimitError, SizeError, unknown
 from symacct.nodes import Graph
 from symacct.proof.assume import Assumptions, bind, read_assumptions
@@ -23,20 +23,22 @@ from symacct.proof.extremum import Extremum, among, judge_extremum, read_extremu
 from symacct.proof.growth import ways_of
 from symacct.proof.instead import Instead, instead
 from symacct.proof.lookup import lookup, names_under
+from symacct.proof.machine_facts import Facts, read_facts
 from symacct.proof.region import cut_region, in_region, read_region
 from symacct.proof.search import FEW_POINTS, counterexample
 from symacct.proof.sources import Part, exact_and_claimed, parts, variations
 from symacct.proof.threshold import Threshold, is_threshold, judge_threshold, read_threshold
 from symacct.syntax import read_formula
-from symacct.terms import QUANTITIES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from sympy import Expr
 
 ASYMPTOTIC = ("~", "O", "Theta")
 SECONDS, LEAST_POINTS = 5.0, 150
+OF_INTEGERS = "it is seen for whole rates of the machine alone"
 ONE_BY_ONE = "the formulas of each maximum were compared, and witnesses found"
 
 
@@ -114,6 +116,9 @@ def prove(
     grow: tuple[str, ...] = (),
     seconds: float = SECONDS,
     brief: bool = False,
+    on: str | None = None,
+    dirs: Sequence[str | Path] = (),
+    dtype: str | None = None,
 ) -> Verdict:
     """Judge a claim against an account, or compare formulas where there is none.
 
@@ -127,6 +132,9 @@ def prove(
         grow: what goes to infinity, if the claim does not say.
         seconds: processor time for the decision, and again for what is true instead.
         brief: leave out where a difference comes from, and under which choices the claim would hold.
+        on: the machine whose times and figures are meant; without one times are formulas in its symbols.
+        dirs: folders with more machines.
+        dtype: the format whose peak is meant; that of the activations where none is named.
 
     Raises:
         SymacctError: the claim cannot be read, a name is unknown, or units disagree.
@@ -143,33 +151,37 @@ def prove(
         given = {name: sizes[name] for name in own if name in sizes}
         account, sizes = placed(account, sizes)
         sizes = {**sizes, **given}
-    bare, where = cut_region(text)
+    facts = read_facts(text, lets, account, on=on, dirs=dirs, dtype=dtype)
+    bare, where = cut_region(facts.text)
     written = read_threshold(bare, names) if is_threshold(bare) else None
     extremum = read_extremum(bare)
     stated = written.condition if written else extremum.equation if extremum else bare
-    claim = read_claim(stated, names, QUANTITIES, lets)
+    claim = facts.claim(stated, names, account)
+    assume = tuple(assume)
+    facts.check_region(where, assume)
     assumptions = _assumed(assume, claim, account, sizes, grow)
     assumptions.conditions += read_region(where, claim.names)
     notes = [*(f"{name} = {size}" for name, size in sizes.items()), *assumptions.texts]
     notes = [*claim.notes, *(f"assuming {one}" for one in (*notes, *where))]
-    as_written = text if where else ""
+    as_written = text if where or facts.text != text else ""
     try:
         with within(seconds):
             if extremum is not None:
-                found = _of_extremum(extremum, claim, account, assumptions)
-                return replace(found, notes=(*notes, *found.notes), written=text)
-            verdict = _judged(claim, account, assumptions, grow)
-            notes = list(dict.fromkeys((*verdict.notes, *notes)))
-            verdict = replace(verdict, notes=tuple(notes), written=as_written)
+                found = _of_extremum(extremum, claim, account, assumptions, facts)
+                return replace(found, notes=facts.said((*notes, *found.notes)), written=text)
+            verdict = _judged(claim, account, assumptions, grow, facts)
+            verdict = replace(verdict, notes=facts.said((*verdict.notes, *notes)), written=as_written)
             if written is not None:
-                return judge_threshold(verdict, written, assumptions)
+                verdict = judge_threshold(verdict, written, assumptions)
+                whole = facts.of_integers(verdict)
+                return replace(verdict, decision=Decision("undecided", OF_INTEGERS)) if whole else verdict
     except LimitError as error:
         return Verdict(
-            claim, Decision("undecided", _too_large(error)), notes=tuple(notes), written=as_written
+            claim, Decision("undecided", _too_large(error)), notes=facts.said(notes), written=as_written
         )
     if verdict.outcome == "proved" and claim.relation in ("=", "O", "Theta"):
         return verdict
-    return _explained(verdict, None if brief else account, assumptions, seconds)
+    return _explained(verdict, None if brief else account, assumptions, seconds, facts)
 
 
 def _assumed(
@@ -192,10 +204,10 @@ def _assumed(
 
 
 def _of_extremum(
-    extremum: Extremum, claim: Claim, account: Account | None, assumptions: Assumptions
+    extremum: Extremum, claim: Claim, account: Account | None, assumptions: Assumptions, facts: Facts
 ) -> Verdict:
     """Judge a minimum or a limit; what is claimed of an argmin is a size."""
-    sides = resolve(claim, lookup(account))
+    sides = resolve(claim, lookup(account, facts.quantity))
     inner, claimed = (assumptions.apply(side.expr) for side in (sides.left, sides.right))
     if extremum.form == "argmin":
         claimed = assumptions.apply(read_formula(extremum.claimed, claim.names))
@@ -227,9 +239,9 @@ def _too_large(error: LimitError) -> str:
 
 
 def _judged(
-    claim: Claim, account: Account | None, assumptions: Assumptions, grow: tuple[str, ...]
+    claim: Claim, account: Account | None, assumptions: Assumptions, grow: tuple[str, ...], facts: Facts
 ) -> Verdict:
-    sides = resolve(claim, lookup(account))
+    sides = resolve(claim, lookup(account, facts.quantity))
     left, right = (assumptions.apply(side.expr) for side in (sides.left, sides.right))
     when = (*sides.left.when, *sides.right.when)
     for condition in when:
@@ -242,6 +254,8 @@ def _judged(
         return Verdict(claim, pole, sides, left, right, box, notes=(*claim.notes, *sides.notes))
     ways = ways_of(account, claim, assumptions, grow, left, right)
     decision, growing = _decided(claim, left, right, box, ways)
+    if facts.rates and decision.outcome == "proved" and claim.relation not in ASYMPTOTIC:
+        decision, growing = _decided(claim, *facts.shared(left, right, box), ways)
     return Verdict(claim, decision, sides, left, right, box, growing, (*claim.notes, *sides.notes))
 
 
@@ -284,7 +298,7 @@ def _decided(
 
 
 def _explained(
-    verdict: Verdict, account: Account | None, assumptions: Assumptions, seconds: float
+    verdict: Verdict, account: Account | None, assumptions: Assumptions, seconds: float, facts: Facts
 ) -> Verdict:
     """Add how the sides differ; what takes too long is left out, with a note."""
     left, right = (verdict.right, verdict.left) if verdict.turned else (verdict.left, verdict.right)
@@ -304,13 +318,13 @@ def _explained(
     difference = verdict.instead.difference
     verdict = _with(
         verdict, seconds, "where it comes from",
-        lambda: {"parts": parts(verdict.claim, account, assumptions, difference)},
+        lambda: {"parts": parts(verdict.claim, account, assumptions, difference, facts)},
     )  # fmt: skip
     if verdict.outcome == "proved":
         return verdict
     return _with(
         verdict, seconds, "under which choices it holds",
-        lambda: {"holds_if": tuple(variations(verdict.claim, account, assumptions))},
+        lambda: {"holds_if": tuple(variations(verdict.claim, account, assumptions, facts))},
     )  # fmt: skip
 
 

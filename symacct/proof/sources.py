@@ -17,7 +17,7 @@ from symacct.claims.check import walk
 from symacct.errors import SymacctError
 from symacct.proof.lookup import lookup
 from symacct.quantity import Quantity
-from symacct.terms import PEAKS
+from symacct.terms import PEAKS, QUANTITIES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from symacct.algebra.tables import Monomial
     from symacct.proof.assume import Assumptions
+    from symacct.proof.machine_facts import Facts
     from symacct.syntax import Tree
     from symacct.terms import Term
 
@@ -63,7 +64,7 @@ class Part:
     claimed: Expr
 
 
-def variations(claim: Claim, account: Account, assumptions: Assumptions) -> Iterator[str]:
+def variations(claim: Claim, account: Account, assumptions: Assumptions, facts: Facts) -> Iterator[str]:
     """Yield the choices under which both sides of a claim would be equal."""
     for words, policy, convention in VARIATIONS:
         other = Account(
@@ -74,14 +75,16 @@ def variations(claim: Claim, account: Account, assumptions: Assumptions) -> Iter
         if other.policy == account.policy and other.convention == account.convention:
             continue
         try:
-            sides = resolve(claim, lookup(other))
+            sides = resolve(claim, lookup(other, facts.quantity))
         except SymacctError:
             continue
         if is_zero(assumptions.apply(sides.left.expr) - assumptions.apply(sides.right.expr)):
             yield words
 
 
-def parts(claim: Claim, account: Account, assumptions: Assumptions, difference: Expr) -> tuple[Part, ...]:
+def parts(
+    claim: Claim, account: Account, assumptions: Assumptions, difference: Expr, facts: Facts
+) -> tuple[Part, ...]:
     """Return what each op has of a difference, and each weight that the claim counts by a quantity.
 
     The rest of the difference, if any, is the claim's own.
@@ -96,7 +99,7 @@ def parts(claim: Claim, account: Account, assumptions: Assumptions, difference: 
     trees = (claimed, *(one.tree for one in claim.where))
     names = sorted({tree.name for whole in trees for tree in walk(whole) if tree.form == "quantity"})
     for name in names:
-        factor = _factor(claim, account, name) if _adds_up(name) else None
+        factor = _factor(claim, account, name, facts) if _adds_up(name) else None
         for term in account.terms(name) if factor is not None and factor != 0 else ():
             _add(found, term, name, (None, assumptions.apply(factor * term.expr)), wanted)
     made = (Part(*key, total(left), total(right)) for key, (left, right) in found.items())
@@ -110,7 +113,8 @@ def exact_and_claimed(claim: Claim) -> tuple[Tree, Tree]:
 
 
 def _adds_up(name: str) -> bool:
-    return name != "tokens" and name not in PEAKS and not name.startswith("intensity") and "(" not in name
+    plain = name in QUANTITIES and name != "tokens" and name not in PEAKS
+    return plain and not name.startswith("intensity")
 
 
 def _add(
@@ -129,12 +133,15 @@ def _add(
             found.setdefault(key, ([], []))[place].append(build(shared))
 
 
-def _factor(claim: Claim, account: Account, name: str) -> Expr | None:
+def _factor(claim: Claim, account: Account, name: str, facts: Facts) -> Expr | None:
     """Return what a claim multiplies a quantity by, where it is linear in it."""
     mark = Dummy("mark", positive=True)
 
+    find = lookup(account, facts.quantity)
+    assert find is not None
+
     def marked(wanted: str) -> Quantity:
-        quantity = account[wanted]
+        quantity = find(wanted)
         return Quantity(quantity.expr + mark, quantity.unit, quantity.when) if wanted == name else quantity
 
     sides = resolve(claim, marked)

@@ -19,13 +19,13 @@ POLICY = (
     "workload", "optimizer", "precision", "saves", "checkpoint", "grads", "update", "accumulate", "lora"
 )  # fmt: skip
 CHOICES = (*POLICY, "convention", "attention", "bytes")
-PLAIN = ("claim", "calc", "instead", "at", "grow", "within", "source", "comment", "to", "value")
+PLAIN = ("claim", "calc", "instead", "at", "grow", "on", "within", "source", "comment", "to", "value")
 TEXTS = ("graph", "model", "expect", *PLAIN, *CHOICES)
 LISTS = ("let", "assume")
 FLAGS = ("input_grad", "hold_output", "symbolic")
 KEYS = ("name", *TEXTS, *LISTS, *FLAGS)
 OF_CALCULATIONS = ("calc", "to", "value", "within")
-OF_BOTH = ("name", "let", "expect", "source", "comment")
+OF_BOTH = ("name", "let", "on", "expect", "source", "comment")
 LONGEST_NAME = 120
 KINDS = {
     str: "a text", bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "a table"
@@ -51,6 +51,7 @@ class Stated:
         assume: what may be assumed about sizes.
         at: sizes, as ``--at`` takes them.
         grow: what goes to infinity, as ``--grow`` takes it.
+        on: the machine whose times and figures are meant, as ``--on`` takes it; empty for none.
         choices: those of the policy and the convention that are made, by the name of the flag.
         input_grad: whether the gradients of inputs are formed.
         hold_output: whether the caller holds the output.
@@ -73,6 +74,7 @@ class Stated:
     assume: tuple[str, ...] = ()
     at: str = ""
     grow: str = ""
+    on: str = ""
     choices: tuple[tuple[str, str], ...] = ()
     input_grad: bool = False
     hold_output: bool = False

@@ -1,0 +1,298 @@
+"""What a claim may name beside what a graph has: times on a machine, its figures, facts of number formats."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from symacct import formats
+from symacct.algebra.evaluate import names_of, substitute
+from symacct.algebra.symbols import symbol
+from symacct.claims import read_claim, resolve
+from symacct.errors import FormulaError, RuleError, SymacctError, UnitError
+from symacct.evaluation import timing
+from symacct.evaluation.machine_names import machine_lets
+from symacct.evaluation.operations import TENSOR, VECTOR
+from symacct.evaluation.rates import BANDWIDTH, Rates
+from symacct.machines import load
+from symacct.proof.lookup import lookup
+from symacct.quantity import Quantity
+from symacct.terms import QUANTITIES as OF_GRAPHS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from fractions import Fraction
+    from pathlib import Path
+
+    from sympy import Expr
+
+    from symacct.account import Account
+    from symacct.claims import Claim
+    from symacct.formats import Block, Element
+    from symacct.machines import Machine
+    from symacct.proof.decide import Box
+    from symacct.proof.prove import Verdict
+
+QUANTITIES = (*OF_GRAPHS, *timing.QUANTITIES)
+"""Every quantity that a claim may name."""
+
+DTYPE = "bf16"
+FACTS = ("epsilon", "largest", "smallest", "bits", "round")
+CALLED = re.compile(rf"(?<![\w.])({'|'.join(FACTS)})\(\s*([\w-]+)\s*(?:,([^(),]*))?\)")
+RATE = re.compile(rf"(?<![\w.])(?:([PV])_([a-z]\w*)|{BANDWIDTH})(?!\w)")
+UNITS = {"P": "FLOP/second", "V": "FLOP/second", "W": "byte/second"}
+SHORT, MOST_POWER = 10**6, 64
+TIMES = " * 1 "
+STRICT = re.compile(r"[<>](?!=)")
+SHARED = "rate_unit"
+OWN = re.compile(rf"^(?:[PV]_\w+|{BANDWIDTH}) is what .* binds")
+"""The note that a symbol of a machine is given its unit: nobody needs it."""
+BARE = "numbers over P_... and V_... count FLOP, over W_mem bytes"
+SECONDS = re.compile(r" read (?:as|in) .*second")
+
+
+@dataclass(slots=True)
+class Facts:
+    """What the names in a claim stand for that are none of its graph.
+
+    Attributes:
+        machine: the machine; without one times are formulas in its symbols.
+        text: the claim, with a name of the same length for each fact of a format.
+        lets: these names and those of the machine's figures, each ``NAME = FORMULA``.
+        typed: the symbols of rates with their units; a claim that writes no unit means them without.
+        rates: the symbols of a machine that the claim names, or its times hold.
+        notes: where each number comes from, and why times are bounds.
+    """
+
+    machine: Machine | None
+    text: str
+    lets: list[str]
+    typed: list[str] = field(default_factory=list)
+    rates: set[str] = field(default_factory=set)
+    notes: dict[str, None] = field(default_factory=dict)
+    found: dict[tuple[Account, str], Quantity] = field(default_factory=dict)
+
+    def quantity(self, account: Account, name: str) -> Quantity:
+        """Return a quantity of an account; a time is one on the machine."""
+        if name not in timing.QUANTITIES:
+            return account[name]
+        key = (account, name)
+        if key not in self.found:
+            made = timing.quantity(account, self.machine, name)
+            self.notes |= dict.fromkeys(made.notes)
+            self.rates |= {one for one in names_of(made.expr) if RATE.fullmatch(one)} - {
+                *account.source.sizes
+            }
+            self.found[key] = Quantity(made.expr, made.unit, made.when)
+        return self.found[key]
+
+    def claim(self, text: str, names: Collection[str] | None, account: Account | None) -> Claim:
+        """Return a claim, read; where its rates fit with no unit alone, they have none.
+
+        Raises:
+            SymacctError: it cannot be read.
+        """
+        named = None if names is None else [*names, *self.rates]
+        claim = read_claim(text, named, QUANTITIES, [*self.lets, *self.typed])
+        if self.typed and not self._fits(claim, account):
+            pure = [one.rpartition(TIMES)[0] for one in self.typed]
+            other = read_claim(
+                text, named, QUANTITIES, [*self.lets, *(one for one in pure if not _same(one))]
+            )
+            if self._fits(other, account):
+                self.notes[BARE] = None
+                return other
+        return claim
+
+    def said(self, notes: Iterable[str]) -> tuple[str, ...]:
+        """Return notes on a claim and those of the facts, without the units that symbols of rates get."""
+        kept = (one for one in (*notes, *self.notes) if not OWN.search(one))
+        return tuple(dict.fromkeys(one for one in kept if BARE not in self.notes or not SECONDS.search(one)))
+
+    def _fits(self, claim: Claim, account: Account | None) -> bool:
+        try:
+            resolve(claim, lookup(account, self.quantity))
+        except UnitError:
+            return False
+        return True
+
+    def shared(self, left: Expr, right: Expr, box: Box) -> tuple[Expr, Expr, Box]:
+        """Return sides and conditions with rates as quotients of one denominator: for any positive rates."""
+        made = {name: symbol(name) / symbol(SHARED) for name in self.rates}
+        conditions = tuple(one.substitute(made) for one in box.conditions)
+        return substitute(left, made), substitute(right, made), replace(box, conditions=conditions)
+
+    def check_region(self, conditions: Iterable[str], assume: Iterable[str]) -> None:
+        """Check what is said of rates: they are real, and ``>`` between integers is ``>=`` and one more.
+
+        Raises:
+            FormulaError: a strict condition names one, or an assumption.
+        """
+        strict = [one for one in conditions if STRICT.search(one)]
+        for one in (*strict, *assume):
+            if any(re.search(rf"(?<!\w){name}(?!\w)", one) for name in self.rates):
+                what = "what is said of a rate holds for integers alone"
+                fix = "write ... if FORMULA >= FORMULA, or <="
+                raise FormulaError(what, where=one[:72], expected=">= or <= behind if", got=one[:64], fix=fix)
+
+    def of_integers(self, verdict: Verdict) -> bool:
+        """Say whether a proof of a threshold is one for whole rates alone."""
+        threshold = verdict.threshold
+        proved = verdict.outcome == "proved" and threshold is not None and threshold.crossing is None
+        return proved and bool(self.rates)
+
+
+def read_facts(
+    text: str,
+    lets: Iterable[str] = (),
+    account: Account | None = None,
+    *,
+    on: str | None = None,
+    dirs: Sequence[str | Path] = (),
+    dtype: str | None = None,
+) -> Facts:
+    """Return what a claim names of a machine and of number formats; sizes and names of its own come first.
+
+    Args:
+        text: the claim.
+        lets: names of its own, each ``NAME = FORMULA``.
+        account: the derivation that it is about.
+        on: the machine: ``h100-sxm``, ``8xh100-sxm``, ``lecture:h100``.
+        dirs: folders with more machines.
+        dtype: the format whose peak is meant; that of the activations where none is named.
+
+    Raises:
+        SymacctError: there is no such machine or format, or it has no such figure.
+
+    >>> read_facts("epsilon(bf16) = 2^-7").lets
+    ['epsilon_bf16 = 2^(-7)']
+    >>> read_facts("8*capacity >= 640 GB", on="lecture:h100").lets
+    ['capacity = 80000000000 byte']
+    """
+    given = list(lets)
+    sizes = set() if account is None else {*account.source.sizes, *account.source.aliases}
+    taken = sizes | set(_bound(text, given))
+    made: dict[str, str] = {}
+    notes: dict[str, None] = {}
+    text, *given = (_named(one, taken, made, notes) for one in (text, *given))
+    machine = None if on is None else load(on, dirs)
+    facts = Facts(machine, text, [f"{name} = {value}" for name, value in made.items()], notes=notes)
+    if on is not None:
+        kind = dtype or (DTYPE if account is None else account.policy.precision.activations)
+        found, said = machine_lets(on, " ".join([text, *given]), kind, taken, dirs)
+        facts.lets += found
+        facts.notes |= dict.fromkeys(said)
+    if account is not None or machine is not None:
+        facts.typed += _rates(facts, [text, *given], taken)
+    facts.lets += given
+    return facts
+
+
+def _same(let: str) -> bool:
+    """Say whether a name is bound to itself."""
+    name, _, formula = let.partition(" = ")
+    return name == formula
+
+
+def _bound(text: str, lets: Iterable[str]) -> Iterator[str]:
+    """Yield the names that a claim binds itself, if they are those of facts or figures."""
+    yield from (one.partition("=")[0].strip() for one in lets)
+    yield from re.findall(r"(?:where|,|\band\b)\s*(\w+)\s*=(?!=)", text)
+
+
+# ---- rates ----
+
+
+def _rates(facts: Facts, texts: Iterable[str], taken: Collection[str]) -> Iterator[str]:
+    """Yield what the symbols of rates stand for: a number of the machine, or a symbol with its unit."""
+    rates = Rates(facts.machine)
+    for match in dict.fromkeys(one.group() for text in texts for one in RATE.finditer(text)):
+        kind, _, dtype = match.partition("_")
+        if match in taken or (kind != "W" and dtype not in formats.BITS):
+            continue
+        if facts.machine is None:
+            facts.rates.add(match)
+            yield f"{match} = {match}{TIMES}{UNITS[kind]}"
+            continue
+        rate = rates.bandwidth() if kind == "W" else rates.rate(TENSOR if kind == "P" else VECTOR, dtype)
+        if rate is None:
+            what = f"{facts.machine.name} states no vector rate for {dtype}"
+            raise RuleError(what, expected="a rate that the machine states", got=match)
+        yield f"{match} = {rate.p}/{rate.q}{TIMES}{UNITS[kind]}"
+
+
+# ---- number formats ----
+
+
+def _named(text: str, taken: Collection[str], made: dict[str, str], notes: dict[str, None]) -> str:
+    """Return a text with a name in the place of each fact of a format, and note what these stand for."""
+
+    def name(match: re.Match[str]) -> str:
+        word, dtype, given = match.groups()
+        if word in taken or (given is not None) != (word == "round"):
+            return match.group()
+        try:
+            value = _fact(word, dtype, given)
+        except SymacctError as error:
+            raise error.at(match.group()) from None
+        told = f"{len(made)}" if given is not None else dtype.replace("-", "_")
+        one = f"{word}_{told}" if given is None else f"{word}_{dtype.replace('-', '_')}_{told}"
+        made[one] = _written(value)
+        notes[f"{match.group()} = {made[one]}{_source(dtype)}"] = None
+        return one.ljust(len(match.group()))
+
+    return CALLED.sub(name, text)
+
+
+def _fact(word: str, dtype: str, given: str | None) -> Fraction:
+    """Return a fact of a format: an exact number.
+
+    Raises:
+        SymacctError: there is no such format, or it has no such number.
+    """
+    if word == "bits" and dtype in formats.BITS:
+        return formats.BITS[dtype]
+    found = formats.find(dtype)
+    if given is not None:
+        if isinstance(found, formats.Block):
+            raise _lacks(found, "numbers of its own: they share a scale")
+        result = formats.rounded_text(given, found).result
+        if not result.finite:
+            what = f"{given.strip()} is no number in {found.name}"
+            raise RuleError(what, expected=f"at most {_written(found.largest)}", got=str(result.kind))
+        return result.number
+    value: Fraction | None = getattr(found, word, None)
+    if value is None:
+        raise _lacks(found, word)
+    return value
+
+
+def _source(dtype: str) -> str:
+    return "" if dtype in formats.STORED else f": {formats.find(dtype).source}"
+
+
+def _lacks(found: Element | Block, what: str) -> RuleError:
+    known = [word for word in FACTS[:-1] if hasattr(found, word)]
+    return RuleError(f"{found.name} has no {what}", expected=f"one of: {', '.join(known)}", got=what)
+
+
+def _written(value: Fraction) -> str:
+    """Return an exact number as a claim writes it, powers of two apart where they are long.
+
+    >>> from fractions import Fraction
+    >>> _written(Fraction(448)), _written(Fraction(17, 4)), _written(Fraction(1, 2**24))
+    ('448', '17/4', '2^(-24)')
+    >>> _written(Fraction(2**127))
+    '2^(64)*2^(63)'
+    """
+    top, below = abs(value.numerator), value.denominator
+    sign = "-" if value < 0 else ""
+    odd = top // (top & -top) if top else 0
+    twos = (top & -top).bit_length() - below.bit_length() if top else 0
+    if below & (below - 1) or not twos or (odd > 1 and max(top, below) < SHORT):
+        return f"{sign}{top}" if below == 1 else f"{sign}{top}/{below}"
+    whole, rest = divmod(abs(twos), MOST_POWER)
+    powers = [*([MOST_POWER] * whole), *([rest] if rest else [])]
+    factors = [f"2^({'-' if twos < 0 else ''}{power})" for power in powers]
+    return sign + "*".join([*([str(odd)] if odd > 1 else []), *factors])
