@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,8 @@ from symacct.plot.roofline import ENDINGS, SALT, SETTINGS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
+
+    from sympy import Expr
 
     from symacct.account import Account
 
@@ -111,6 +114,27 @@ def prefixed(largest: float) -> tuple[str, float]:
         ((name, power) for name, power in reversed(PREFIXES) if largest >= 10**power), PREFIXES[0]
     )
     return name, float(10**power)
+
+
+def number(value: Expr) -> Fraction:
+    """Return an exact number as a fraction.
+
+    >>> from sympy import Rational
+    >>> number(Rational(3, 2))
+    Fraction(3, 2)
+    """
+    return Fraction(int(value.p), int(value.q))
+
+
+def amount(value: Fraction, unit: str) -> str:
+    """Return an amount to four digits, with a prefix.
+
+    >>> amount(Fraction(3073868292), "byte"), amount(Fraction(12), "byte"), amount(Fraction(10**13), "FLOP")
+    ('3.074 GB', '12 B', '10 TFLOP')
+    """
+    prefix, scale = prefixed(float(value))
+    word = {"byte": "B", "1": ""}.get(unit, unit)
+    return f"{float(value) / scale:.4g} {prefix}{word}".rstrip()
 
 
 def thinned(totals: Sequence[float], most: int) -> list[int]:

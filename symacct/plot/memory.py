@@ -9,13 +9,21 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from symacct.algebra.evaluate import evaluate
-from symacct.algebra.symbols import as_expr
 from symacct.derivation.timeline import GRADIENT, at_sizes, deaths, sizes_at
 from symacct.errors import LimitError
 from symacct.planning.best_integer import best_integer, length_name
-from symacct.plot.canvas import FAINT, check, legend, prefixed, require, thinned, title, written
-from symacct.report.amount import as_fraction, shown
-from symacct.units import Unit
+from symacct.plot.canvas import (
+    FAINT,
+    amount,
+    check,
+    legend,
+    number,
+    prefixed,
+    require,
+    thinned,
+    title,
+    written,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +37,7 @@ CATEGORIES = ("saved", "recomputed", "gradients", "parameter gradients", "other"
 FILLS = ("0.35", "white", "0.72", "white", "0.93")
 HATCHES = ("", "////", "", "....", "")
 FEW_STEPS, MOST_STEPS, MOST_LENGTHS = 300, 1_200, 240
-BYTE = Unit("byte")
+BYTE = "byte"
 
 
 def draw(account: Account, sizes: Mapping[str, int], path: Path) -> None:
@@ -47,7 +55,7 @@ def draw(account: Account, sizes: Mapping[str, int], path: Path) -> None:
     course = bound.course
     schedule = at_sizes(course.graph, course.policy, {})
     found = {name: levels for name, levels in bands(bound, schedule).items() if any(levels)}
-    beside = as_fraction(evaluate(bound.beside("memory.peak"), {}))
+    beside = number(evaluate(bound.beside("memory.peak"), {}))
     written(path, (8.4, 5.2), lambda figure: _steps(figure, bound, sizes, schedule, found, beside))
 
 
@@ -137,8 +145,7 @@ def _stepped(steps: int, drawn: int) -> str:
 
 
 def _sum(peak: Fraction, beside: Fraction) -> str:
-    parts = [shown(as_expr(one), BYTE) for one in (peak + beside, peak, beside)]
-    whole, drawn, held = (one.partition(" = ")[0] for one in parts)
+    whole, drawn, held = (amount(one, BYTE) for one in (peak + beside, peak, beside))
     return f"peak {whole}: {drawn} as drawn, {held} held throughout (parameters, states, data)"
 
 
@@ -163,8 +170,8 @@ def tradeoff(account: Account, sizes: Mapping[str, int], path: Path) -> None:
     if best.count > MOST_LENGTHS:
         what = f"{best.count} lengths would have to be drawn"
         raise LimitError(what, expected=f"at most {MOST_LENGTHS}", got=str(best.count))
-    flops = [as_fraction(bound.value("flops.hardware", {name: k})) for k in range(1, best.count + 1)]
-    model = as_fraction(bound.value("flops.model", {name: 1}))
+    flops = [number(bound.value("flops.hardware", {name: k})) for k in range(1, best.count + 1)]
+    model = number(bound.value("flops.model", {name: 1}))
     written(path, (8.4, 4.8), lambda figure: _curves(figure, bound, sizes, best, (flops, model)))
 
 
@@ -194,6 +201,6 @@ def _curves(
     beside.plot(lengths, ratios, "--s", fillstyle="none", label="FLOPs that run (right)", **ink)
     beside.set_ylabel("hardware FLOPs / model FLOPs")
     beside.set_ylim(1 - 0.05 * (max(ratios) - 1 or 1), max(ratios) + 0.35 * (max(ratios) - 1 or 1))
-    said = f"smallest peak {shown(as_expr(best.peak), BYTE)} at {best.name} = {best.k}"
+    said = f"smallest peak {amount(best.peak, BYTE)} at {best.name} = {best.k}"
     axes.set_title(title(account, sizes, said), fontsize=9, loc="left")
     legend(figure, 4)

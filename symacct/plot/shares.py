@@ -9,10 +9,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from symacct.algebra.evaluate import evaluate
-from symacct.algebra.symbols import as_expr
 from symacct.errors import UsageError
-from symacct.plot.canvas import FAINT, check, legend, require, title, written
-from symacct.report.amount import as_fraction, shown
+from symacct.plot.canvas import FAINT, amount, check, legend, number, require, title, written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,8 +57,7 @@ def bars(account: Account, quantity: str) -> Bars:
     found: dict[str, dict[str, Fraction]] = {}
     for term in account.terms(quantity):
         parts = found.setdefault(term.label.partition("/grad.")[0], {})
-        amount = as_fraction(evaluate(term.expr, {}))
-        parts[term.phase] = parts.get(term.phase, Fraction(0)) + amount
+        parts[term.phase] = parts.get(term.phase, Fraction(0)) + number(evaluate(term.expr, {}))
     return sorted(found.items(), key=lambda one: (-sum(one[1].values()), one[0]))
 
 
@@ -70,8 +67,8 @@ def fewer(found: Bars, most: int) -> Bars:
         return found
     rest: dict[str, Fraction] = {}
     for _, parts in found[most - 1 :]:
-        for phase, amount in parts.items():
-            rest[phase] = rest.get(phase, Fraction(0)) + amount
+        for phase, part in parts.items():
+            rest[phase] = rest.get(phase, Fraction(0)) + part
     return [*found[: most - 1], (f"{len(found) - most + 1} others", rest)]
 
 
@@ -79,7 +76,7 @@ def _bars(
     figure: Any, account: Account, quantity: str, sizes: Mapping[str, int], every: Sequence[Any]
 ) -> None:
     found = fewer(list(every), MOST_BARS)
-    whole = sum((sum(parts.values()) for _, parts in found), Fraction(0))
+    whole = sum((part for _, parts in found for part in parts.values()), Fraction(0))
     axes = figure.add_subplot()
     places = list(range(len(found)))
     left = [0.0] * len(found)
@@ -96,8 +93,8 @@ def _bars(
     axes.invert_yaxis()
     axes.set_xlim(0, max(left) * 1.12)
     axes.set_xlabel(f"share of {quantity} (%)")
-    amount = shown(as_expr(whole), account[quantity].unit)
-    axes.set_title(title(account, sizes, f"{quantity}: {amount}"), fontsize=9, loc="left")
+    said = f"{quantity}: {amount(whole, str(account[quantity].unit))}"
+    axes.set_title(title(account, sizes, said), fontsize=9, loc="left")
     axes.grid(axis="x", **FAINT)
     axes.set_axisbelow(True)
     legend(figure, 4)
