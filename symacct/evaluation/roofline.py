@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from symacct.algebra.evaluate import names_of
 from symacct.algebra.normal import normal, total
 from symacct.algebra.symbols import symbol
+from symacct.displayed import Displayed
 from symacct.evaluation.operations import TENSOR, VECTOR, operations
 from symacct.evaluation.rates import Rates, bandwidths
 from symacct.evaluation.regions import regions
@@ -59,7 +60,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Roofline:
+class Roofline(Displayed):
     """An account on a machine, at sizes (some may stay free).
 
     Attributes:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from symacct.account import Account, derive
 from symacct.algebra.evaluate import check_sizes
 from symacct.algebra.symbols import as_expr
+from symacct.displayed import Displayed
 from symacct.errors import SizeError, SymacctError
 from symacct.planning.fit_changes import Static, statics
 from symacct.planning.fit_checkpoints import checkpoints
@@ -41,7 +42,7 @@ TIMED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class Fit(Displayed):
     """Whether a run fits, and what makes it fit.
 
     Attributes:

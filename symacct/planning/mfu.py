@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from symacct.account import Account, derive
 from symacct.algebra.evaluate import names_of
 from symacct.algebra.normal import normal
+from symacct.displayed import Displayed
 from symacct.errors import UsageError
 from symacct.planning.causes import ImpossibleError, impossible
 from symacct.planning.devices import Devices, devices_of
@@ -49,7 +50,7 @@ ONLY_TIME = (
 
 
 @dataclass(frozen=True, slots=True)
-class Utilisation:
+class Utilisation(Displayed):
     """What a measurement says of a machine's use.
 
     Attributes:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from symacct.account import Account, derive
+from symacct.displayed import Displayed
 from symacct.errors import UsageError, unknown
 from symacct.planning.devices import Devices, devices_of
 from symacct.planning.entries import Entry, Stated, fraction, share, stated
@@ -35,7 +36,7 @@ KEPT = "without sharding, and with every tensor that backward reads; see --check
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Displayed):
     """What can be said of a run.
 
     Attributes:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from symacct.displayed import Displayed
+
 if TYPE_CHECKING:
     from sympy import Expr
 
@@ -41,7 +43,7 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Solution:
+class Solution(Displayed):
     """The answer to a question.
 
     Attributes:

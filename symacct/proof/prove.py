@@ -14,6 +14,7 @@ from symacct.algebra.normal import is_zero
 from symacct.algebra.sign import sign_on_box
 from symacct.build import Definition
 from symacct.claims import Claim, Sides, resolve
+from symacct.displayed import Displayed
 from symacct.errors import LimitError, SizeError, unknown
 from symacct.nodes import Graph
 from symacct.proof.assume import Assumptions, bind, read_assumptions
@@ -43,7 +44,7 @@ ONE_BY_ONE = "the formulas of each maximum were compared, and witnesses found"
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Displayed):
     """What a derivation says of a claim.
 
     Attributes:
