@@ -58,6 +58,42 @@ def test_the_page_without_sizes(run):
     assert "give the sizes (--at) to see what other choices give" in out
 
 
+@pytest.mark.parametrize("at", ["B=8,D=16,L=12", "B=8,D=16,L=13", "B=1,D=1,L=36"])
+def test_an_open_length_that_the_peak_does_not_depend_on(run, at):
+    """The number is said, the moment is found at a small length, and what is still open has its name."""
+    status, out, _ = run("mlp", "--at", at, "--checkpoint", "every:k")
+    assert status == 0
+    _, closed, _ = run("mlp", "--at", f"{at},k=2", "--checkpoint", "every:k")
+    number = re.search(r"^memory.peak: ([\d,]+) ", closed, re.MULTILINE)[0]
+    if at.startswith("B=8,D=16,L=12"):
+        assert number in out
+    assert "give k too (--at k=...)" in out
+    assert not re.search(r"\b[a-z]+_\b", out)
+
+
+def test_what_is_still_open_is_named(run):
+    """With all sizes but one the page asks for that one, and says no formula holds for all sizes."""
+    _, out, _ = run("mlp", "--checkpoint", "every:k", "--at", "B=1024,D=512,L=36")
+    assert "give k too (--at k=...)" in out
+    assert "or --best" in out
+    assert "one formula for all sizes" not in out
+    assert "byte (one formula)" in out
+    _, out, _ = run("mlp", "--at", "B=8,D=16")
+    assert "give L too (--at L=...)" in out
+    assert "--best" not in out
+
+
+def test_what_lowers_the_peak_says_what_work_it_takes(run):
+    """Rows that save come first; those that save nothing or cost more have a title of their own."""
+    _, out, _ = run("mlp", "--precision", "fp32", *AT)
+    saving, _, others = out.partition("what would lower it")[2].partition("changes nothing or costs more")
+    assert re.search(r"^--checkpoint store-nothing .* saves [\d.]+% +x 3.23 FLOPs$", saving, re.MULTILINE)
+    assert "saves nothing" not in saving
+    assert re.search(r"^--checkpoint every:1 .* saves nothing here +x 1.34 FLOPs$", others, re.MULTILINE)
+    _, out, _ = run("mlp", "--precision", "fp32", *AT, "--format", "json")
+    assert {"flags", "value", "work", "why"} == json.loads(out)["result"]["lower"][0].keys()
+
+
 def test_the_page_in_the_order_of_a_reader(run):
     """Categories; then number, formula, moment, what is alive, choices, what would lower it, elsewhere."""
     _, out, _ = run("mlp", "--precision", "fp32", *AT, "--checkpoint", "every:3")
@@ -66,14 +102,14 @@ def test_the_page_in_the_order_of_a_reader(run):
     places = [out.index(mark) for mark in marks]
     assert places == sorted(places)
     assert "at: recompute of layers/relu, turn 2 of 4 of layers/segments/backward" in out
-    assert re.search(r"^--checkpoint every:1 .* costs 31.0%$", out, re.MULTILINE)
+    assert re.search(r"^--checkpoint every:1 .* costs 31.0% +x 1 FLOPs$", out, re.MULTILINE)
 
 
 def test_nothing_is_saved_where_gradients_weigh_more(run):
     """For few rows a checkpoint policy lowers nothing, and the page says so."""
     _, out, _ = run("mlp", "--precision", "fp32", "--at", "B=2,D=16,L=12")
-    assert re.search(r"^--checkpoint every:1 .* saves nothing here$", out, re.MULTILINE)
-    assert re.search(r"^--checkpoint sqrt .* saves nothing here$", out, re.MULTILINE)
+    assert re.search(r"^--checkpoint every:1 .* saves nothing here +x 1.34 FLOPs$", out, re.MULTILINE)
+    assert re.search(r"^--checkpoint sqrt .* saves nothing here +x 1.34 FLOPs$", out, re.MULTILINE)
 
 
 def test_a_reserve_is_added_and_said(run):
@@ -88,7 +124,7 @@ def test_a_reserve_is_added_and_said(run):
 def test_micro_batches(run):
     """What accumulation saves and what it does not is said; gradients live through all micro-batches."""
     _, out, _ = run("mlp", "--precision", "fp32", *AT, "--accumulate", "4")
-    assert "a step adds up 4 of them" in out
+    assert "a step adds up 4 of them, B rows each" in out
     assert "not lowered: parameters, gradients" in out
     assert "--update fused" not in out
 

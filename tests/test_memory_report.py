@@ -229,9 +229,37 @@ def test_what_would_lower_it_is_the_peak_under_that_choice(choices: dict[str, ob
     }
     options = lower(account, sizes, account.value("memory.peak", sizes))
     assert {"--checkpoint sqrt", "--update fused", "--optimizer adam8bit"} <= {one.flags for one in options}
+    work = account.value("flops.hardware", sizes)
     for one in options:
-        other = derive(load("mlp"), policy=account.policy, **changes[one.flags])
-        assert one.value == other.value("memory.peak", sizes), one.flags
+        half = one.flags == "--accumulate 2 at B=10"
+        change = {"accumulate": 2} if half else changes[one.flags]
+        other, there = (
+            derive(load("mlp"), policy=account.policy, **change),
+            {**sizes, "B": 10 if half else 20},
+        )
+        assert one.value == other.value("memory.peak", there), one.flags
+        assert one.work == other.value("flops.hardware", there) / work, one.flags
+
+
+def test_equal_peaks_are_ranked_by_the_work_that_they_take() -> None:
+    """Store-nothing and one layer a segment give the same peak here, at very different work."""
+    sizes = {"B": 4, "D": 4, "L": 16}
+    account = derive(load("mlp"), precision="fp32")
+    options = lower(account, sizes, account.value("memory.peak", sizes))
+    ranks = [(one.value, one.work) for one in options]
+    assert ranks == sorted(ranks)
+    at = {one.flags: place for place, one in enumerate(options)}
+    assert at["--checkpoint every:1"] < at["--checkpoint store-nothing"]
+    assert options[at["--checkpoint store-nothing"]].work > 3
+
+
+def test_an_odd_batch_is_not_split() -> None:
+    """Two micro-batches of half the size are offered where the batch is even."""
+    account = derive(load("mlp"), precision="fp32")
+    for batch, offered in ((4, True), (5, False)):
+        sizes = {"B": batch, "D": 4, "L": 3}
+        options = lower(account, sizes, account.value("memory.peak", sizes))
+        assert any(one.flags.startswith("--accumulate") for one in options) is offered
 
 
 def test_checkpoints_save_nothing_where_gradients_weigh_more() -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from symacct.algebra.evaluate import evaluate, names_of, substitute
+from symacct.algebra.evaluate import evaluate, names_of, require, substitute
 from symacct.algebra.normal import normal, total
 from symacct.algebra.summation import sum_over
 from symacct.algebra.symbols import as_expr
@@ -113,14 +113,21 @@ class _Walk:
         back = course.shape.back.items()
         known |= {name: evaluate(e, sizes) for name, e in back if sizes.keys() >= set(names_of(e))}
         self.known: dict[str, Expr] = known
+        self.course, self.given = course, sizes
         self.weigh = weigh
         self.sizes: dict[tuple[object, ...], Fraction] = {}
 
     def number(self, expr: Expr, known: Mapping[str, Expr]) -> Fraction:
-        """Return a formula as a number."""
+        """Return a formula as a number.
+
+        Raises:
+            SizeError: a size is missing; it is named as the graph and the policy do.
+        """
         around = tuple((s.name, known[s.name]) for s in expr.free_symbols if s.name.startswith("turn_"))
         key = (expr, around)
         if key not in self.sizes:
+            if not known.keys() >= set(names_of(expr)):
+                require(names_of(self.course.restored(expr)), self.given)
             value = evaluate(expr, known)
             self.sizes[key] = Fraction(int(value.p), int(value.q))
         return self.sizes[key]

@@ -48,7 +48,7 @@ class Peak:
         value: the number at the sizes; None where a size is free.
         moment: the worst moment at ``point``; None where none was found.
         point: the sizes it was looked at.
-        given: whether these are the sizes given, and not ones that stand for the region.
+        given: whether these are all the sizes, given, and not ones that stand for the region.
         when: conditions under which the formulas hold.
     """
 
@@ -143,20 +143,23 @@ def peak(peaks: Peaks, sizes: Mapping[str, int], *, every: bool = False, alive: 
 
     Args:
         peaks: the candidates.
-        sizes: a value for each size, or nothing.
+        sizes: a value for each size, or nothing. A name may be open that the peak does not depend on.
         every: whether the regions of all candidates are worked out, be they as many as they may.
         alive: whether the worst moment is looked for.
     """
     count = len(peaks.exprs)
     found: Moment | None
     point: Mapping[str, int]
-    if sizes or not _free(peaks):
+    given = bool(sizes) or not open_names(peaks.account, sizes)
+    value = None
+    if given:
         first, value = peaks.largest(sizes)
         found = peaks.moment(sizes) if alive else None
         point = sizes
     else:
-        value = None
         first, found, point = _represented(peaks) if alive else (0, None, {})
+        if not any(expr.free_symbols for expr in peaks.exprs):
+            _, value = peaks.largest(sizes)
     order = [first, *(at for at in range(count) if at != first)]
     asked = order if every or count <= FEW else order[:1]
     regions = {at: peaks.region(at) for at in asked}
@@ -165,11 +168,13 @@ def peak(peaks: Peaks, sizes: Mapping[str, int], *, every: bool = False, alive: 
         for at in order
         if at == first or at not in regions or regions[at] is not None
     ]
-    return Peak(peaks.name, tuple(cases), value, found, point, value is not None, peaks.when)
+    return Peak(peaks.name, tuple(cases), value, found, point, given, peaks.when)
 
 
-def _free(peaks: Peaks) -> bool:
-    return any(expr.free_symbols for expr in peaks.exprs)
+def open_names(account: Account, sizes: Mapping[str, int]) -> list[str]:
+    """Return the sizes of the graph and of the policy that have no value yet."""
+    names = (*account.graph.order, *account.policy.names)
+    return [name for name in names if name not in sizes and name not in account.graph.bound]
 
 
 def _represented(peaks: Peaks) -> tuple[int, Moment | None, Mapping[str, int]]:

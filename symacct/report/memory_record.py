@@ -45,7 +45,13 @@ def memory_record(made: Memory) -> dict[str, Any]:
             for line in made.alive
         ],
         "lower": [
-            {"flags": one.flags, "value": number(one.value), "why": one.why or None} for one in made.options
+            {
+                "flags": one.flags,
+                "value": number(one.value),
+                "work": None if one.work is None else str(one.work),
+                "why": one.why or None,
+            }
+            for one in made.options
         ],
         "small": [
             {"when": case.condition.text, "exprs": [text(expr, order) for expr in case.exprs]}

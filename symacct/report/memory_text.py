@@ -9,7 +9,7 @@ from symacct.report.data import Line, Report, Section
 from symacct.report.facts import Fact, as_markdown, as_text
 from symacct.report.figures import percent, valued
 from symacct.report.memory_page import Memory, folded
-from symacct.report.memory_words import Words
+from symacct.report.memory_words import Words, times
 from symacct.report.plain import markdown_of, text_of
 from symacct.report.record import csv_of
 from symacct.report.table import Column, Table
@@ -19,8 +19,6 @@ from symacct.report.tex import latex_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-NOTHING_SAID = "give the sizes (--at) to see what other choices give"
 
 
 def memory_text(made: Memory, width: int = 100) -> str:
@@ -47,10 +45,13 @@ def _laid_out(
         parts.append(table(_alive(made, words)))
     parts.append(facts(words.choices()))
     if rows := words.lower():
-        columns = (Column("what would lower it"), Column("peak (byte)", right=True, breaks=False), Column(""))
+        columns = (
+            Column("what would lower it"), Column("peak (byte)", right=True, breaks=False), Column(""),
+            Column("work", breaks=False),
+        )  # fmt: skip
         parts.append(table(Table(columns, tuple(rows))))
     elif made.shown.account.trains:
-        parts.append(facts([Fact("what would lower it", NOTHING_SAID)]))
+        parts.append(facts([Fact("what would lower it", words.unsaid())]))
     parts.append(facts(words.regions()))
     return "\n\n".join(part for part in parts if part.strip())
 
@@ -87,7 +88,7 @@ def sections(made: Memory) -> Report:
     ]
     alive = [replace(line, remark="", level=1, phase=line.remark) for line in made.alive]
     other = [
-        Line(one.flags, one.value, "byte", value=one.value, level=1)
+        Line(one.flags, one.value, "byte", value=one.value, remark=times(one.work), level=1)
         for one in made.options
         if one.value is not None
     ]

@@ -12,16 +12,19 @@ from symacct.report.conditions import listed
 from symacct.report.factor import factored
 from symacct.report.facts import Fact
 from symacct.report.figures import percent, valued
+from symacct.report.memory_peak import open_names
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from sympy import Expr
 
+    from symacct.nodes import Graph
     from symacct.report.memory_page import Memory
     from symacct.report.memory_peak import Peak
 
-MOST_REGIONS, MOST_CONDITIONS = 4, 4
+MOST_REGIONS, MOST_CONDITIONS, MOST_NAMED = 4, 4, 2
+NO_USE = "changes nothing or costs more"
 
 
 class Words:
@@ -70,7 +73,8 @@ class Words:
         where = self.conditions(peak, 0)
         many = len(peak.cases)
         word = "formula here" if peak.value is not None else "memory.peak"
-        of = f"1 of {many} formulas" if many > 1 else "one formula for all sizes"
+        one = "one formula" if peak.when or self.made.small else "one formula for all sizes"
+        of = f"1 of {many} formulas" if many > 1 else one
         below = [f"where {where}"] if where else []
         if self.made.reserve and peak.value is None:
             below.append(f"{valued(as_expr(self.made.reserve), 'byte')} byte reserved beside")
@@ -91,7 +95,7 @@ class Words:
 
     def _number(self, expr: Expr) -> str:
         value = self.made.shown.value(expr)
-        return text(value if value is not None else expr, self.order)
+        return text(value if value is not None else expr, self.order).replace(" ", "")
 
     def choices(self) -> list[Fact]:
         """Return the choices in force, and what a step of several micro-batches changes."""
@@ -115,8 +119,7 @@ class Words:
         number = account.policy.accumulate
         if number == 1:
             return []
-        tokens = account.graph.tokens
-        batch = f", {self.show(as_expr(tokens))} tokens each" if tokens is not None else ""
+        batch = _each(account.graph, self.show)
         return [
             Fact(
                 "accumulation",
@@ -152,16 +155,52 @@ class Words:
         said += ["..."] if len(exprs) > MOST_REGIONS else []
         return said[0] if len(exprs) == 1 else f"the largest of {', '.join(said)}"
 
-    def lower(self) -> list[tuple[str, str, str]]:
-        """Return what other choices give: flags, the peak, what it saves."""
+    def lower(self) -> list[tuple[str, ...] | str]:
+        """Return what other choices give: flags, the peak, what it saves, what work it takes.
+
+        Those that save nothing stand under a title of their own.
+        """
         now = self.made.peak.value
-        rows = []
+        rows, others = list[tuple[str, ...] | str](), list[tuple[str, ...] | str]()
         for one in self.made.options:
             if one.value is None or now is None:
-                rows.append((one.flags, "", f"not derived: {one.why}"))
+                others.append((one.flags, "", f"not derived: {one.why}", ""))
                 continue
             gap = now - one.value
             part = percent(round(abs(Fraction(int(gap.p), int(gap.q)) / as_fraction(now)) * 1000))
             saves = "saves nothing here" if gap == 0 else f"{'saves' if gap > 0 else 'costs'} {part}"
-            rows.append((one.flags, valued(one.value, "byte"), saves))
-        return rows
+            row = (one.flags, valued(one.value, "byte"), saves, times(one.work))
+            (rows if gap > 0 else others).append(row)
+        return [*rows, NO_USE, *others] if others else rows
+
+    def unsaid(self) -> str:
+        """Return what is wanted before other choices can be compared."""
+        account = self.made.shown.account
+        missing = open_names(account, self.made.shown.sizes)
+        if not missing or len(missing) > MOST_NAMED:
+            return "give the sizes (--at) to see what other choices give"
+        given = ",".join(f"{name}=..." for name in missing)
+        best = ", or --best for the best one" if missing == [str(account.policy.checkpoint.every)] else ""
+        return f"give {', '.join(missing)} too (--at {given}) to see what other choices give{best}"
+
+
+def times(work: Expr | None) -> str:
+    """Return work as a multiple of the present.
+
+    >>> times(as_expr(4) / 3), times(as_expr(1)), times(None)
+    ('x 1.33 FLOPs', 'x 1 FLOPs', '')
+    """
+    if work is None:
+        return ""
+    hundredths = round(as_fraction(work) * 100)
+    whole = f"{hundredths // 100}.{hundredths % 100:02d}".rstrip("0").rstrip(".")
+    return f"x {whole} FLOPs"
+
+
+def _each(graph: Graph, show: Callable[[Expr], str]) -> str:
+    """Return what one micro-batch holds: tokens, or what the one size of them is declared to count."""
+    if graph.tokens is None:
+        return ""
+    count = as_expr(graph.tokens)
+    meaning = graph.sizes.get(str(count), "") if count.is_Symbol else ""
+    return f", {show(count)} {meaning or 'tokens'} each"
