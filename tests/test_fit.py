@@ -225,6 +225,38 @@ def test_options_are_ranked_and_timed():
     assert timed
 
 
+@pytest.mark.parametrize("count", [1, 2, 6])
+def test_the_time_of_accumulated_batches_is_the_accounts(count):
+    """As often as there are micro-batches, and one update: what the account of all of them says too."""
+    sizes = {"B": BATCH, "D": WIDTH, "L": LAYERS}
+    policy = replace(ADAMW, accumulate=count)
+    found = fit("mlp", device(10**9), sizes=sizes, policy=policy)
+    whole = quantity(derive(load("mlp"), policy=policy), device(10**9), "time.step").value(sizes)
+    assert found.asked.seconds == Fraction(str(whole))
+
+
+def test_adapters_do_not_end_the_search_for_full_training():
+    """LoRA fits alone; so do a fused update and states on the host together, with checkpoints."""
+    sizes = {"B": 1, "S": 8192}
+    found = fit("llama-3-8b", "a100-sxm-40gb", sizes=sizes)
+    changes = ("fused update", "states on the host", "checkpoint every:1")
+    pair = next(one for one in found.options if one.changes == changes)
+    fused = replace(ADAMW, update="fused", checkpoint=checkpoint("every:1"))
+    account = derive(load("llama-3-8b"), policy=fused, sizes=sizes)
+    states = account["memory.optimizer"].expr
+    assert pair.held.nbytes == account.value("memory.peak", {}) - states == 31_327_952_900
+    assert any(one.changes == ("LoRA", "checkpoint every:1") for one in found.options)
+    pairs = [set(one.changes) & set(WORDS) for one in (*found.options, *found.short)]
+    assert not any(len(one) > 1 and "LoRA" in one for one in pairs)
+
+
+def test_one_change_that_is_enough_is_not_paired():
+    """8-bit states alone let everything be trained: no pair is derived."""
+    found = fit("mlp", device(45_000), sizes={"B": BATCH, "D": WIDTH, "L": LAYERS})
+    assert found.options
+    assert all(len(set(one.changes) & set(WORDS)) < 2 for one in (*found.options, *found.short))
+
+
 def test_states_on_the_host_cost_their_transfer():
     """The update leaves the device; gradients go over the link and parameters come back: 4 bytes each."""
     sizes = {"B": BATCH, "D": WIDTH, "L": LAYERS}
@@ -338,6 +370,21 @@ def test_status_and_words(symacct):
     assert status == 1
     assert "static state alone is ≥ 846.6 GB = 788.5 GiB, 1.323 times the room" in out
     assert "12 byte/parameter * N" in out
+
+
+def test_progress_is_for_terminals(symacct, monkeypatch):
+    """Nothing is written beside the answer into a pipe; on a terminal one line is written anew."""
+    from symacct.cli import fit as verb
+
+    monkeypatch.setattr(verb, "PATIENCE", -1.0)
+    line = "fit gpt2 --on rtx-4090 --at B=32,S=1024"
+    assert symacct(line)[2] == ""
+    monkeypatch.setattr(verb.sys.stderr, "isatty", lambda: True, raising=False)
+    err = symacct(line)[2]
+    assert "fit: micro" not in err
+    assert "fit: 8-bit states" in err
+    assert "\n" not in err
+    assert err.endswith(verb.CLEARED)
 
 
 def test_one_sequence_where_nothing_is_said(symacct):

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "markdown", "json")
 SHORT = 1
+CLEARED = "\r\x1b[K"
+"""What takes the cursor of a terminal to the start of its line, and empties that."""
 PATIENCE = 2.0
 """Seconds after which it is said what takes so long."""
 INPUTS = ("graph", "on", "reserve", "at", "assume", "symbolic", "machines")
@@ -60,14 +62,13 @@ def run(args: Namespace) -> int:
     policy = read_policy(args)
     account = derive(options.read_graph(args), policy=policy, convention=options.read_convention(args))
     sizes = options.read_at(args, account.graph)
-    found = fit(
-        account,
-        args.on,
-        sizes=sizes,
-        reserve=args.reserve,
-        dirs=args.machines,
-        progress=_progress(monotonic()),
-    )
+    told = _progress(monotonic())
+    try:
+        found = fit(
+            account, args.on, sizes=sizes, reserve=args.reserve, dirs=args.machines, progress=told
+        )  # fmt: skip
+    finally:
+        _cleared()
     if args.format == "json":
         given = {name: getattr(args, name) for name in INPUTS if getattr(args, name) not in (None, [], False)}
         record = fit_record(found)
@@ -78,11 +79,18 @@ def run(args: Namespace) -> int:
 
 
 def _progress(start: float) -> Callable[[str], None]:
-    """Return what says on standard error what is derived, once it has taken a while."""
+    """Return what says on a terminal what is derived, once it has taken a while: one line, written anew."""
 
     def told(what: str) -> None:
-        if monotonic() - start > PATIENCE:
-            sys.stderr.write(f"fit: {what}\n")
+        if sys.stderr.isatty() and monotonic() - start > PATIENCE:
+            sys.stderr.write(f"{CLEARED}fit: {what}"[: len(CLEARED) + max(20, output.width() - 1)])
             sys.stderr.flush()
 
     return told
+
+
+def _cleared() -> None:
+    """Take the line of progress away, so that the answer stands alone."""
+    if sys.stderr.isatty():
+        sys.stderr.write(CLEARED)
+        sys.stderr.flush()

@@ -10,7 +10,7 @@ from symacct.algebra.evaluate import check_sizes
 from symacct.algebra.symbols import as_expr
 from symacct.displayed import Displayed
 from symacct.errors import SizeError, SymacctError
-from symacct.planning.fit_changes import Static, statics
+from symacct.planning.fit_changes import ADAPTERS, Static, statics
 from symacct.planning.fit_checkpoints import checkpoints
 from symacct.planning.fit_options import Option, Step, named, ranked, relative
 from symacct.planning.fit_room import Room, room_of
@@ -261,15 +261,25 @@ def _trained(found: _Found, told: Callable[[str], None]) -> Fit:
 
 
 def _tried(step: Step, found: _Found, told: Callable[[str], None]) -> list[Option]:
-    """Return every option: pairs of changes to the static state only where single ones do not suffice."""
+    """Return every option: pairs of changes to the static state only where single ones do not suffice.
+
+    Adapters alone are another kind of training: that they fit does not end the search for full training.
+    """
     known, unfit = checkpoints(step, found.static)
     found.unfit += unfit
     singles = [one for one in found.statics if len(one.changes) == 1]
     pairs = [one for one in found.statics if len(one.changes) > 1]
     options = _all(step, [found.static, *singles], known, found, told)
-    if not any(one.fits for one in options):
-        options += _all(step, pairs, known, found, told)
+    fitting = [one for one in options if one.fits]
+    if not any(_full(one.changes) for one in fitting):
+        wanted = [one for one in pairs if not fitting or _full(one.changes)]
+        options += _all(step, wanted, known, found, told)
     return [*options, step.several(found.static, found.static.policy.checkpoint)]
+
+
+def _full(changes: Sequence[str]) -> bool:
+    """Say whether every parameter that was to be trained still is."""
+    return ADAPTERS not in changes
 
 
 def _all(
