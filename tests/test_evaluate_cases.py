@@ -99,7 +99,7 @@ def test_tensor_parallel():
 
 
 def test_both_ways_of_splitting():
-    """B/N >= 4*alpha^2/(Mx*My*F) at the best split: about 400 tokens a chip at F = 32768, two axes and one."""
+    """B/N >= 4*alpha^2/(Mx*My*F) at the best split: about 400 tokens a chip at F = 32768, Mx = 2."""
     share = "F*X/(N*M) + B/(X*Y)"
     assert prove(None, f"argmin_X({share}) = sqrt(B*N*M/(F*Y))").outcome == "proved"
     assert prove(None, f"min_X({share}) = 2*sqrt(B*F/(N*M*Y))").outcome == "proved"

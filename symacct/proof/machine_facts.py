@@ -1,4 +1,4 @@
-"""What a claim may name beside what a graph has: times on a machine, its figures, facts of number formats."""
+"""What a claim may name beside what a graph has: times on a machine, its figures, numbers of formats."""
 
 from __future__ import annotations
 
@@ -10,26 +10,25 @@ from symacct import formats
 from symacct.algebra.evaluate import names_of, substitute
 from symacct.algebra.symbols import symbol
 from symacct.claims import read_claim, resolve
-from symacct.errors import FormulaError, RuleError, SymacctError, UnitError
+from symacct.errors import FormulaError, RuleError, UnitError
 from symacct.evaluation import timing
 from symacct.evaluation.machine_names import machine_lets
 from symacct.evaluation.operations import TENSOR, VECTOR
 from symacct.evaluation.rates import BANDWIDTH, Rates
 from symacct.machines import load
+from symacct.proof.format_facts import named
 from symacct.proof.lookup import lookup
 from symacct.quantity import Quantity
 from symacct.terms import QUANTITIES as OF_GRAPHS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
-    from fractions import Fraction
     from pathlib import Path
 
     from sympy import Expr
 
     from symacct.account import Account
     from symacct.claims import Claim
-    from symacct.formats import Block, Element
     from symacct.machines import Machine
     from symacct.proof.decide import Box
     from symacct.proof.prove import Verdict
@@ -38,11 +37,8 @@ QUANTITIES = (*OF_GRAPHS, *timing.QUANTITIES)
 """Every quantity that a claim may name."""
 
 DTYPE = "bf16"
-FACTS = ("epsilon", "largest", "smallest", "bits", "round")
-CALLED = re.compile(rf"(?<![\w.])({'|'.join(FACTS)})\(\s*([\w-]+)\s*(?:,([^(),]*))?\)")
 RATE = re.compile(rf"(?<![\w.])(?:([PV])_([a-z]\w*)|{BANDWIDTH})(?!\w)")
 UNITS = {"P": "FLOP/second", "V": "FLOP/second", "W": "byte/second"}
-SHORT, MOST_POWER = 10**6, 64
 TIMES = " * 1 "
 STRICT = re.compile(r"[<>](?!=)")
 SHARED = "rate_unit"
@@ -81,9 +77,8 @@ class Facts:
         if key not in self.found:
             made = timing.quantity(account, self.machine, name)
             self.notes |= dict.fromkeys(made.notes)
-            self.rates |= {one for one in names_of(made.expr) if RATE.fullmatch(one)} - {
-                *account.source.sizes
-            }
+            rates = (one for one in names_of(made.expr) if RATE.fullmatch(one))
+            self.rates.update(one for one in rates if one not in account.source.sizes)
             self.found[key] = Quantity(made.expr, made.unit, made.when)
         return self.found[key]
 
@@ -93,13 +88,12 @@ class Facts:
         Raises:
             SymacctError: it cannot be read.
         """
-        named = None if names is None else [*names, *self.rates]
-        claim = read_claim(text, named, QUANTITIES, [*self.lets, *self.typed])
+        known = None if names is None else [*names, *self.rates]
+        claim = read_claim(text, known, QUANTITIES, [*self.lets, *self.typed])
         if self.typed and not self._fits(claim, account):
-            pure = [one.rpartition(TIMES)[0] for one in self.typed]
-            other = read_claim(
-                text, named, QUANTITIES, [*self.lets, *(one for one in pure if not _same(one))]
-            )
+            pure = (one.rpartition(TIMES)[0] for one in self.typed)
+            bare = [one for one in pure if not _same(one)]
+            other = read_claim(text, known, QUANTITIES, [*self.lets, *bare])
             if self._fits(other, account):
                 self.notes[BARE] = None
                 return other
@@ -175,7 +169,7 @@ def read_facts(
     taken = sizes | set(_bound(text, given))
     made: dict[str, str] = {}
     notes: dict[str, None] = {}
-    text, *given = (_named(one, taken, made, notes) for one in (text, *given))
+    text, *given = (named(one, taken, made, notes) for one in (text, *given))
     machine = None if on is None else load(on, dirs)
     facts = Facts(machine, text, [f"{name} = {value}" for name, value in made.items()], notes=notes)
     if on is not None:
@@ -220,79 +214,3 @@ def _rates(facts: Facts, texts: Iterable[str], taken: Collection[str]) -> Iterat
             what = f"{facts.machine.name} states no vector rate for {dtype}"
             raise RuleError(what, expected="a rate that the machine states", got=match)
         yield f"{match} = {rate.p}/{rate.q}{TIMES}{UNITS[kind]}"
-
-
-# ---- number formats ----
-
-
-def _named(text: str, taken: Collection[str], made: dict[str, str], notes: dict[str, None]) -> str:
-    """Return a text with a name in the place of each fact of a format, and note what these stand for."""
-
-    def name(match: re.Match[str]) -> str:
-        word, dtype, given = match.groups()
-        if word in taken or (given is not None) != (word == "round"):
-            return match.group()
-        try:
-            value = _fact(word, dtype, given)
-        except SymacctError as error:
-            raise error.at(match.group()) from None
-        told = f"{len(made)}" if given is not None else dtype.replace("-", "_")
-        one = f"{word}_{told}" if given is None else f"{word}_{dtype.replace('-', '_')}_{told}"
-        made[one] = _written(value)
-        notes[f"{match.group()} = {made[one]}{_source(dtype)}"] = None
-        return one.ljust(len(match.group()))
-
-    return CALLED.sub(name, text)
-
-
-def _fact(word: str, dtype: str, given: str | None) -> Fraction:
-    """Return a fact of a format: an exact number.
-
-    Raises:
-        SymacctError: there is no such format, or it has no such number.
-    """
-    if word == "bits" and dtype in formats.BITS:
-        return formats.BITS[dtype]
-    found = formats.find(dtype)
-    if given is not None:
-        if isinstance(found, formats.Block):
-            raise _lacks(found, "numbers of its own: they share a scale")
-        result = formats.rounded_text(given, found).result
-        if not result.finite:
-            what = f"{given.strip()} is no number in {found.name}"
-            raise RuleError(what, expected=f"at most {_written(found.largest)}", got=str(result.kind))
-        return result.number
-    value: Fraction | None = getattr(found, word, None)
-    if value is None:
-        raise _lacks(found, word)
-    return value
-
-
-def _source(dtype: str) -> str:
-    return "" if dtype in formats.STORED else f": {formats.find(dtype).source}"
-
-
-def _lacks(found: Element | Block, what: str) -> RuleError:
-    known = [word for word in FACTS[:-1] if hasattr(found, word)]
-    return RuleError(f"{found.name} has no {what}", expected=f"one of: {', '.join(known)}", got=what)
-
-
-def _written(value: Fraction) -> str:
-    """Return an exact number as a claim writes it, powers of two apart where they are long.
-
-    >>> from fractions import Fraction
-    >>> _written(Fraction(448)), _written(Fraction(17, 4)), _written(Fraction(1, 2**24))
-    ('448', '17/4', '2^(-24)')
-    >>> _written(Fraction(2**127))
-    '2^(64)*2^(63)'
-    """
-    top, below = abs(value.numerator), value.denominator
-    sign = "-" if value < 0 else ""
-    odd = top // (top & -top) if top else 0
-    twos = (top & -top).bit_length() - below.bit_length() if top else 0
-    if below & (below - 1) or not twos or (odd > 1 and max(top, below) < SHORT):
-        return f"{sign}{top}" if below == 1 else f"{sign}{top}/{below}"
-    whole, rest = divmod(abs(twos), MOST_POWER)
-    powers = [*([MOST_POWER] * whole), *([rest] if rest else [])]
-    factors = [f"2^({'-' if twos < 0 else ''}{power})" for power in powers]
-    return sign + "*".join([*([str(odd)] if odd > 1 else []), *factors])
