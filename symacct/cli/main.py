@@ -28,6 +28,7 @@ VERBS = {
     "measure": "this machine, calibrated, and a graph timed on it: predicted beside measured",
     "calc": "arithmetic with units, checked: '6e24 FLOP / (4e17 FLOP/s)' --to day",
     "mfu": "MFU and HFU from a measurement; more than 1 is diagnosed",
+    "sheet": "a sheet of formulas to print: LaTeX, PDF, Markdown, HTML, text",
     "plan": "one screen: parameters, FLOPs, days, memory, what binds",
     "fit": "does it fit; if not, what makes it fit, by predicted step time",
     "solve": "the inverse question: for which sizes a condition holds",

@@ -1,0 +1,122 @@
+"""A sheet as data: sections of rows; every cell is words, signs and formulas, so that each format sets them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from symacct.syntax import Tree
+
+STYLES = ("card", "full")
+LANGUAGES = ("en", "zh")
+MARKS = (
+    "derived", "proved", "leading order", "upper bound", "lower bound", "refuted", "undecided", "refused",
+    "computed", "reported",
+)  # fmt: skip
+"""What a row may be worth; ``reported`` is what somebody states and nothing here judges."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Text of a user or of this project; each format escapes it. Code keeps its letters apart."""
+
+    text: str
+    code: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """A relation or a mark between formulas, by its plain name: ``<=``, ``Theta(``, ``argmin k``."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Math:
+    """A formula as its author wrote it: the tree, the text it was read from, and the names it may use."""
+
+    tree: Tree
+    text: str
+    names: frozenset[str]
+
+
+Item = Words | Sign | Math
+Cell = tuple[Item, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of a sheet.
+
+    Attributes:
+        name: what it is called.
+        quantity: the name of the derived quantity, where the formula is one.
+        formula: what is said of it.
+        holds: when: the graph, choices, conditions; each a cell.
+        mark: one of `MARKS`.
+        worth: more of what it is worth: a limit, an error, a value.
+        instead: the right term, where the formula is not exact.
+        source: who states it.
+        comment: what a reader should know.
+        topic: the first words of the quantities in it, for selection.
+        level: how far the name is indented.
+    """
+
+    name: str
+    formula: Cell = ()
+    quantity: str = ""
+    holds: tuple[Cell, ...] = ()
+    mark: str = "derived"
+    worth: Cell = ()
+    instead: Cell = ()
+    source: str = ""
+    comment: str = ""
+    topic: frozenset[str] = frozenset()
+    level: int = 0
+
+    @property
+    def maths(self) -> tuple[Math, ...]:
+        """Every formula of the row."""
+        cells = (self.formula, *self.holds, self.worth, self.instead)
+        return tuple(item for cell in cells for item in cell if isinstance(item, Math))
+
+    def notes(self, style: str) -> str:
+        """Return what stands below: on a card who reports it, or why it is refused; in full all of it."""
+        if style == "full":
+            return "; ".join(one for one in (self.comment, self.source) if one)
+        return {"reported": self.source, "refused": self.comment}.get(self.mark, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Rows under a title."""
+
+    title: str
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A whole sheet.
+
+    Attributes:
+        title: what stands above it.
+        about: one line below the title.
+        sections: the rows.
+        style: ``card`` or ``full``.
+        lang: ``en`` or ``zh``.
+        differs: claims that got another verdict than their file expects, for a warning.
+    """
+
+    title: str
+    about: str
+    sections: tuple[Section, ...]
+    style: str = "card"
+    lang: str = "en"
+    differs: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """All rows, in order."""
+        return tuple(row for section in self.sections for row in section.rows)

@@ -1,0 +1,185 @@
+"""Rows of derived quantities, factored as people write them, with values at sizes; and the terms of a row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sympy import Add, Mul
+
+from symacct.algebra.normal import is_zero, normal
+from symacct.errors import SymacctError
+from symacct.nodes import repeat_counts
+from symacct.printers import degree
+from symacct.printers import text as plain_text
+from symacct.report.conditions import listed
+from symacct.report.explain import explained
+from symacct.report.factor import factored
+from symacct.report.figures import percent, scaled
+from symacct.report.amount import as_fraction, digits
+from symacct.report.names import MEANINGS, SHORT
+from symacct.report.summary import View, chosen, is_defined, view
+from symacct.sheet.data import Cell, Item, Row, Section, Words
+from symacct.sheet.statement import comparison, formula
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from sympy import Expr
+
+    from symacct.account import Account
+
+LONGEST_CARD, LONGEST_FULL = 200, 900
+FIELD = "flops"
+EXPLAINED = ("flops.model", "memory.activations")
+WEIGHTS = ("N", "P", "W")
+
+
+def as_written(expr: Expr, account: Account, *, leading: bool) -> Expr:
+    """Return an equal formula in the shape that the field prints.
+
+    One leading term stands before a bracket of what it is multiplied with, ``72*L*h^2*(1 + s/(6*h))``, where
+    there is a single largest coefficient among the terms of highest degree; else what repeats stands together.
+    """
+    terms = Add.make_args(expr)
+    counts = repeat_counts(account.graph)
+    if not leading or len(terms) < 3:
+        return factored(expr, counts)
+    most = max(map(degree, terms))
+    highest = [term for term in terms if degree(term) == most]
+    largest = max(highest, key=lambda term: abs(term.as_coeff_Mul()[0]))
+    ratios = [normal(term / largest) for term in terms if term is not largest]
+    if any(ratio.is_Add or len(ratio.free_symbols) > 3 for ratio in ratios):
+        return factored(expr, counts)
+    return Mul(largest, Add(1, *ratios, evaluate=False), evaluate=False)
+
+
+def symbol_of_weights(account: Account) -> str:
+    """Return a name for the parameters that no size of the graph has."""
+    taken = {name.casefold() for name in account.graph.order}
+    return next((name for name in WEIGHTS if name.casefold() not in taken), "n_params")
+
+
+def quantity_rows(
+    account: Account,
+    sizes: Mapping[str, int],
+    only: Iterable[str],
+    *,
+    full: bool = False,
+    names: Mapping[str, str] | None = None,
+) -> list[Row]:
+    """Return the rows of an account's quantities.
+
+    Args:
+        account: what was derived.
+        sizes: values of sizes, for the worth of each row.
+        only: names of quantities, or their first words.
+        full: whether long formulas are shown too.
+        names: what quantities are called, where not by their meaning.
+
+    Raises:
+        UnknownNameError: a name fits none.
+    """
+    wanted = list(only)
+    found = [name for name in chosen(account, wanted) if name in wanted or _is_main(name)]
+    shown = view(account, sizes, found)
+    rows = [_row(name, shown, full=full) for name in found if is_defined(shown.account, name)]
+    titles = names or {}
+    return [row if row.quantity not in titles else _named(row, titles[row.quantity]) for row in rows]
+
+
+def _named(row: Row, name: str) -> Row:
+    from dataclasses import replace
+
+    return replace(row, name=name)
+
+
+def _is_main(name: str) -> bool:
+    """Say whether a quantity stands on a sheet by itself: each once, reads and writes together."""
+    if name.rpartition(".")[0] in SHORT:
+        return name.endswith(".all")
+    return not name.endswith((".read", ".written"))
+
+
+def _row(name: str, shown: View, *, full: bool) -> Row:
+    account = shown.account
+    quantity = account[name]
+    order = account.graph.order
+    unit = "" if str(quantity.unit) == "1" else f" {quantity.unit}"
+    cell = _formula(quantity.expr, account, name, unit, full=full)
+    holds = tuple(_condition(text, order) for text in listed(quantity.when, order))
+    worth: Cell = ()
+    if (value := shown.value(quantity.expr)) is not None and not value.free_symbols:
+        worth = (Words(_number(value, str(quantity.unit))),)
+    return Row(
+        MEANINGS.get(name, name), cell, name, holds, "derived", worth, topic=frozenset({name.split(".")[0]})
+    )
+
+
+def _number(value: Expr, unit: str) -> str:
+    number = as_fraction(value)
+    return scaled(number, unit) or f"{digits(number)}{'' if unit == '1' else ' ' + unit}"
+
+
+def _condition(text: str, order: Iterable[str]) -> Cell:
+    try:
+        return comparison(text, list(order))
+    except SymacctError:
+        return (Words(text),)
+
+
+def _formula(expr: Expr, account: Account, name: str, unit: str, *, full: bool) -> Cell:
+    weights = _of_weights(expr, account) if not name.startswith("params") else None
+    if weights is not None:
+        letter = symbol_of_weights(account)
+        return (formula(f"{weights}*{letter}" if weights != 1 else letter, [letter]), Words(unit))
+    written = as_written(expr, account, leading=name.startswith(FIELD))
+    text = plain_text(written, account.graph.order)
+    if len(text) > (LONGEST_FULL if full else LONGEST_CARD):
+        count = len(Add.make_args(normal(expr)))
+        return (Words(f"{count} terms; symacct derive {account.graph.name} shows them"),)
+    items: list[Item] = [formula(text, account.graph.order)]
+    return (*items, Words(unit)) if unit else tuple(items)
+
+
+def _of_weights(expr: Expr, account: Account) -> Expr | None:
+    """Return how many times the parameters a formula is, where that is a number."""
+    weights = account["params"].expr
+    if expr == 0 or is_zero(weights) or not expr.free_symbols:
+        return None
+    ratio = normal(expr / weights)
+    return ratio if ratio.is_Integer else None
+
+
+def symbols(account: Account) -> Section:
+    """Return what each size means."""
+    graph = account.graph
+    rows = [
+        Row(graph.sizes.get(name, ""), (formula(name, graph.order),), mark="")
+        for name in graph.order
+        if name not in graph.bound
+    ]
+    for name, expr in graph.bound.items():
+        if name in graph.sizes:
+            cell = comparison(f"{name} = {plain_text(expr, graph.order)}", [*graph.order, *graph.sizes])
+            rows.append(Row(graph.sizes[name], cell, mark=""))
+    letter = symbol_of_weights(account)
+    rows.append(Row(MEANINGS["params"], (formula(letter, [letter]),), "params", mark=""))
+    return Section("symbols", tuple(rows))
+
+
+def terms(account: Account, sizes: Mapping[str, int], names: Iterable[str] = EXPLAINED) -> Iterator[Section]:
+    """Yield how rows come about: the terms of each, by op, and their total."""
+    for name in names:
+        if name not in account.names() or not is_defined(account, name):
+            continue
+        lines = explained(view(account, sizes, [name]), name).lines
+        yield Section(f"{name}, by op", tuple(_term(line, account) for line in lines))
+
+
+def _term(line: object, account: Account) -> Row:
+    expr, unit = line.expr, line.unit  # type: ignore[attr-defined]
+    text = plain_text(factored(expr, repeat_counts(account.graph)), account.graph.order)
+    cell: Cell = (formula(text, account.graph.order),) if len(text) <= LONGEST_FULL else (Words("..."),)
+    cell = cell if unit == "1" else (*cell, Words(f" {unit}"))
+    share = percent(line.share)  # type: ignore[attr-defined]
+    return Row(line.name, cell, mark="", worth=(Words(share),) if share else (), level=line.level)  # type: ignore[attr-defined]

@@ -1,0 +1,233 @@
+"""Rows of claims: each judged now, and shown as what it is worth; nothing refuted is shown as proved."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sympy import Integer
+
+from symacct.claims import amount
+from symacct.errors import SymacctError
+from symacct.printers import text as plain_text
+from symacct.proof.judge import Judged, judge
+from symacct.report.amount import shown as shown_amount
+from symacct.report.conditions import listed
+from symacct.report.factor import factored
+from symacct.sheet.data import Cell, Item, Row, Sign, Words
+from symacct.sheet.statement import Statement, comparison, formula, guessed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from sympy import Expr
+
+    from symacct.account import Account
+    from symacct.proof.prove import Verdict
+    from symacct.readers.stated import Stated
+
+LONGEST = 400
+PERCENT = Integer(100)
+PLAIN = frozenset({"optimizer", "precision", "workload"})
+"""Choices whose value says what they are."""
+NOT_PROVED = "instead is"
+
+
+class Claims:
+    """Judges claims, one account for all that make the same choices."""
+
+    def __init__(self) -> None:
+        """Start without accounts."""
+        self.pools: dict[str | None, dict[object, Account]] = {}
+        self.differs: list[str] = []
+
+    def row(self, stated: Stated, folder: Path, name: str = "") -> Row:
+        """Return the row of one claim.
+
+        Raises:
+            SymacctError: what was printed does not read back.
+        """
+        pool = self.pools.setdefault(stated.graph, {})
+        found = judge(stated, folder, pool)
+        if not found.ok:
+            self.differs.append(f"{stated.name}: expected {stated.expect}, got {found.got}")
+        account = next(iter(pool.values()), None)
+        title = name or stated.name
+        if stated.calc:
+            return _calculated(found, title)
+        if found.verdict is None:
+            return _unjudged(found, title)
+        return _judged(found, found.verdict, account, title)
+
+
+def _judged(found: Judged, verdict: Verdict, account: Account | None, title: str) -> Row:
+    stated = found.stated
+    bound = {one.name for one in verdict.claim.where}
+    names = sorted(verdict.claim.names - bound)
+    said = _statement(stated.claim, names if stated.graph else None, stated.let)
+    if said is None:
+        return _row(stated, title, (Words(stated.claim, code=True),), mark=_mark(verdict))
+    mark = _mark(verdict) if said.topic and stated.expect != "refuted" else verdict.outcome
+    return _row(
+        stated,
+        title,
+        said.cell,
+        quantity=said.quantity,
+        holds=tuple(_holds(stated, said, verdict, account)),
+        mark=mark,
+        worth=tuple(_worth(verdict, mark)),
+        instead=_instead(found, said, verdict, account),
+        topic=said.topic,
+    )
+
+
+def _row(stated: Stated, title: str, cell: Cell, **more: object) -> Row:
+    return Row(title, cell, source=stated.source, comment=stated.comment, **more)  # type: ignore[arg-type]
+
+
+def _statement(text: str, names: list[str] | None, lets: tuple[str, ...]) -> Statement | None:
+    """Return a claim as cells; None where it names what only a machine or a number format has."""
+    try:
+        return Statement(text, names, lets)
+    except SymacctError:
+        return None
+
+
+def _mark(verdict: Verdict) -> str:
+    """Return the strongest that is known of a claim as it was written."""
+    if verdict.outcome != "refuted" or verdict.instead is None or verdict.claim.relation != "=":
+        return verdict.outcome
+    if verdict.instead.leading:
+        return "leading order"
+    return f"{verdict.instead.bound} bound" if verdict.instead.bound else "refuted"
+
+
+def _holds(
+    stated: Stated, said: Statement, verdict: Verdict, account: Account | None
+) -> Iterator[Cell]:
+    """Yield the graph, the choices, what is bound and assumed, and the conditions of the derivation."""
+    if stated.graph:
+        yield (Words(stated.graph, code=True),)
+    choices = [value if key in PLAIN else f"{key} {value}" for key, value in stated.choices]
+    choices += ["input gradient"] * stated.input_grad + ["output held"] * stated.hold_output
+    yield from ((Words(choice),) for choice in choices)
+    yield from said.where
+    yield from said.regions
+    order = account.graph.order if account is not None else ()
+    for text in (*stated.assume, *(part for part in stated.at.split(",") if part.strip())):
+        yield _condition(text, said.names)
+    claimed = {name for name, least in verdict.box.lower.items() if least > 1}
+    own = listed(verdict.box.conditions, order) if not said.regions and not stated.assume else []
+    own += [f"{name} >= {verdict.box.lower[name]}" for name in sorted(claimed)]
+    yield from (_condition(text, said.names) for text in own)
+
+
+def _condition(text: str, names: frozenset[str]) -> Cell:
+    try:
+        return comparison(text, names)
+    except SymacctError:
+        return (Words(text),)
+
+
+def _worth(verdict: Verdict, mark: str) -> Iterator[Item]:
+    """Yield what grows, or from where on the error is small, or the smallest counterexample."""
+    if mark == "leading order" and verdict.instead is not None:
+        wanted = [way for way in verdict.instead.leading if set(way.growing) == set(verdict.growing)]
+        way = (wanted or list(verdict.instead.leading))[0]
+        yield from _grows(way.growing, verdict)
+        tight = [one for one in way.thresholds if one.start is not None]
+        if tight:
+            best = min(tight, key=lambda one: one.tolerance)
+            names = verdict.claim.names
+            yield Words(", within ")
+            yield formula(f"{best.tolerance * PERCENT}", ())
+            yield Words(" % from ")
+            yield formula(best.name, names)
+            yield Sign("=")
+            yield formula(plain_text(best.start), names)
+    elif verdict.growing and mark == "proved":
+        yield from _grows(verdict.growing, verdict)
+    elif mark == "refuted" and verdict.growing:
+        yield from _grows(verdict.growing, verdict)
+    elif mark == "refuted" and verdict.decision.point is not None and verdict.decision.point.sizes:
+        yield Words("not at ")
+        for place, (name, size) in enumerate(verdict.decision.point.sizes):
+            if place:
+                yield Sign(",")
+            yield from (formula(name, [name]), Sign("="), formula(str(size), ()))
+
+
+def _grows(growing: tuple[str, ...], verdict: Verdict) -> Iterator[Item]:
+    yield Words("as ")
+    for place, name in enumerate(growing):
+        if place:
+            yield Sign(",")
+        yield formula(name, verdict.claim.names)
+    yield Sign("-> oo")
+
+
+def _instead(found: Judged, said: Statement, verdict: Verdict, account: Account | None) -> Cell:
+    """Return the right term: the file's, which was proved, or the exact formula."""
+    if verdict.outcome == "proved":
+        return ()
+    stated = found.stated
+    if stated.instead and not found.detail.startswith(NOT_PROVED):
+        names = sorted(verdict.claim.names - {one.name for one in verdict.claim.where})
+        right = _statement(stated.instead, names if stated.graph else None, stated.let)
+        return _same_left(right, said) if right is not None else (Words(stated.instead, code=True),)
+    exact = verdict.right if verdict.turned else verdict.left
+    quantity = said.quantity
+    if verdict.claim.relation not in {"=", "~"} or exact is None or not quantity or account is None:
+        return ()
+    return _exact(exact, account, quantity, said.names)
+
+
+def _exact(exact: Expr, account: Account, quantity: str, names: frozenset[str]) -> Cell:
+    from symacct.nodes import repeat_counts
+
+    text = plain_text(factored(exact, repeat_counts(account.graph)), account.graph.order)
+    unit = str(account[quantity].unit)
+    if len(text) > LONGEST:
+        return (Words("a longer formula; symacct prove shows it"),)
+    cell: Cell = (formula(text, names | set(account.graph.order)),)
+    return cell if unit == "1" else (*cell, Words(f" {unit}"))
+
+
+def _same_left(right: Statement, said: Statement) -> Cell:
+    """Return a right statement, without the left side where that is the one of the claim."""
+    regions = tuple(item for cell in right.regions for item in (Words(" if "), *cell))
+    if right.quantity and right.quantity != said.quantity:
+        return (*right.sides(right.claim), *regions)  # type: ignore[arg-type]
+    return (*right.cell, *regions)
+
+
+def _unjudged(found: Judged, title: str) -> Row:
+    """Return the row of a claim without a verdict: reported, or refused as wrong input."""
+    stated = found.stated
+    if found.got == "refused":
+        why = found.detail.splitlines()[0] if found.detail else ""
+        cell: Cell = (Words(stated.claim, code=True),)
+        return replace(_row(stated, title, cell, mark="refused"), comment=why)
+    return _row(stated, title, guessed(stated.claim), mark="reported")
+
+
+def _calculated(found: Judged, title: str) -> Row:
+    stated = found.stated
+    try:
+        cell: Cell = (formula(stated.calc, [one.partition("=")[0].strip() for one in stated.let]),)
+        value = found.amount or amount(stated.calc, stated.to, stated.let)
+    except SymacctError as error:
+        row = _row(stated, title, (Words(stated.calc, code=True),), mark="refused")
+        return replace(row, comment=error.what)
+    came = shown_amount(value.value, value.unit, stated.to)
+    if stated.value is None:
+        return _row(stated, title, cell, mark="computed", worth=(Words(came),), topic=frozenset({"calc"}))
+    claimed = f"{stated.value} {stated.to or ''}".strip()
+    mark = "proved" if found.got == "proved" else "refuted"
+    worth: Cell = (Words(came if mark == "proved" else claimed),)
+    instead: Cell = () if mark == "proved" else (Words(came),)
+    return _row(
+        stated, title, cell, mark="computed" if mark == "proved" else mark, worth=worth, instead=instead,
+        topic=frozenset({"calc"}),
+    )  # fmt: skip

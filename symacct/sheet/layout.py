@@ -1,0 +1,154 @@
+"""Layouts: which rows a sheet has, in which sections, and what they are called; TOML, strictly read."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from symacct.errors import ReadError, unknown
+from symacct.readers.claim_files import find_claim_file, shipped_claim_files
+from symacct.readers.stated import CHOICES, check_keys, kind, text_of
+from symacct.readers.strict_json import read_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FOLDER = Path(__file__).resolve().parent / "layouts"
+TOP = ("title", "title_zh", "about", "about_zh", "style", "claims", "section")
+OF_SECTIONS = ("title", "title_zh", "machine", "rows")
+OF_ROWS = (
+    *("claim", "quantity", "say", "name", "name_zh", "say_zh", "source", "source_zh", "graph", "at"),
+    *CHOICES,
+)
+STATES = ("claim", "quantity", "say")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One row of a layout: texts by key."""
+
+    where: str
+    texts: Mapping[str, str]
+
+    def get(self, key: str, lang: str = "en") -> str:
+        """Return the text of a key, in a language where there is one."""
+        own = self.texts.get(f"{key}_zh", "") if lang == "zh" else ""
+        return own or self.texts.get(key, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One section of a layout; with a machine, its figures are the rows."""
+
+    head: Entry
+    machine: str
+    rows: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A whole layout: its texts, the claim files that its rows are from, and its sections."""
+
+    name: str
+    head: Entry
+    claims: tuple[str, ...]
+    parts: tuple[Part, ...]
+    folder: Path
+
+
+def shipped_layouts() -> Mapping[str, Path]:
+    """Return the layouts that ship, by name.
+
+    >>> "lecture" in shipped_layouts()
+    True
+    """
+    return {path.stem: path for path in sorted(FOLDER.glob("*.toml"))}
+
+
+def layout_of_claims(path: Path) -> Path | None:
+    """Return the shipped layout of a claim file that ships, if it has one."""
+    ships = shipped_claim_files().get(path.stem)
+    found = shipped_layouts().get(path.stem)
+    return found if found and ships and path.exists() and path.samefile(ships) else None
+
+
+def is_layout(path: Path) -> bool:
+    """Say whether a TOML file is a layout: it has sections, and no claims."""
+    table = _toml(read_text(path), str(path))
+    return "section" in table and "claim" not in table
+
+
+def read_layout(path: Path) -> Layout:
+    """Return a layout.
+
+    Raises:
+        ReadError: it cannot be read; the error names the file and the row.
+    """
+    file = str(path)
+    table = _toml(read_text(path), file)
+    check_keys(table, TOP, file)
+    sections = table.get("section")
+    if not isinstance(sections, list) or not sections or not all(isinstance(one, dict) for one in sections):
+        raise ReadError("a layout has [[section]] tables", where=file, expected="[[section]]", got=kind(sections))
+    texts = {key: text for key in TOP[:5] if (text := text_of(table, key, file))}
+    claims = table.get("claims", [])
+    if not isinstance(claims, list) or not all(isinstance(one, str) for one in claims):
+        raise ReadError("claims is a list of files", where=file, expected='["lecture"]', got=kind(claims))
+    parts = tuple(_part(one, f"{file}, section {number}") for number, one in enumerate(sections, 1))
+    return Layout(path.stem, Entry(file, texts), tuple(claims), parts, path.parent)
+
+
+def claim_path(name: str, folder: Path) -> Path:
+    """Return the path of a claim file that a layout names: one that ships, or one beside the layout."""
+    return folder / name if name.endswith(".toml") else find_claim_file(name)
+
+
+def _part(table: dict[str, Any], where: str) -> Part:
+    check_keys(table, OF_SECTIONS, where)
+    texts = {key: text for key in OF_SECTIONS[:3] if (text := text_of(table, key, where))}
+    rows = table.get("rows", [])
+    if not isinstance(rows, list) or bool(rows) == ("machine" in texts):
+        got = kind(rows) if rows else "no rows"
+        raise ReadError("a section has rows, or a machine", where=where, expected="rows = [ ... ]", got=got)
+    entries = tuple(_entry(one, f"{where}, row {number}") for number, one in enumerate(rows, 1))
+    return Part(Entry(where, texts), texts.get("machine", ""), entries)
+
+
+def _entry(table: object, where: str) -> Entry:
+    if not isinstance(table, dict):
+        raise ReadError("a row is a table", where=where, expected='{ claim = "..." }', got=kind(table))
+    check_keys(table, OF_ROWS, where)
+    texts = {key: text for key in OF_ROWS if (text := text_of(table, key, where))}
+    stated = [key for key in STATES if key in texts]
+    if len(stated) != 1:
+        got = " and ".join(stated) or "none"
+        raise ReadError("a row states one thing", where=where, expected="claim, quantity or say", got=got)
+    if stated == ["say"] and "source" not in texts:
+        raise ReadError("what is reported has a source", where=where, expected='source = "..."', got="none")
+    if stated == ["quantity"] and "graph" not in texts:
+        raise ReadError("a quantity is one of a graph", where=where, expected='graph = "gpt"', got="none")
+    return Entry(where, texts)
+
+
+def _toml(text: str, file: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ReadError("the TOML is broken", where=file, expected="valid TOML", got=str(error)) from None
+    except RecursionError:
+        what, got = "the TOML is nested too deeply", "very many brackets"
+        raise ReadError(what, where=file, expected="[[section]]", got=got) from None
+
+
+def find_layout(name: str) -> Path:
+    """Return the path of a layout that ships.
+
+    Raises:
+        UnknownNameError: none of that name ships.
+    """
+    found = shipped_layouts()
+    if name not in found:
+        raise unknown("sheet", name, found)
+    return found[name]

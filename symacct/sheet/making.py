@@ -1,0 +1,185 @@
+"""From layouts, claim files, graphs and machines to a sheet."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from symacct.account import Account
+from symacct.convention import convention
+from symacct.errors import ReadError, unknown
+from symacct.machines import load as load_machine
+from symacct.policy import Policy
+from symacct.proof.lookup import chosen
+from symacct.readers.claim_files import read_claim_file
+from symacct.readers.files import load
+from symacct.readers.stated import POLICY
+from symacct.sheet.data import Row, Section, Sheet, Words
+from symacct.sheet.from_accounts import quantity_rows, symbols, terms
+from symacct.sheet.from_claims import Claims
+from symacct.sheet.from_machines import machine_section
+from symacct.sheet.layout import Entry, Layout, Part, claim_path
+from symacct.sheet.words import QUANTITIES
+from symacct.syntax import read_sizes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from symacct.readers.claim_files import ClaimFile
+    from symacct.readers.stated import Stated
+
+TOPICS = ("params", "tokens", "flops", "bytes", "intensity", "memory", "time", "throughput", "mfu", "calc",
+          "reported", "machine")  # fmt: skip
+"""What ``--rows`` selects by: the first word of a quantity, or what kind of row it is."""
+PRICES = ("attention", "bytes")
+
+
+def of_layout(layout: Layout, *, lang: str = "en", style: str = "card") -> Sheet:
+    """Return the sheet that a layout describes, every claim judged.
+
+    Raises:
+        SymacctError: a claim, a graph or a machine is unknown.
+    """
+    made = _Laid(layout, lang)
+    sections = tuple(made.section(part) for part in layout.parts)
+    head = layout.head
+    differs = tuple(made.claims.differs)
+    return Sheet(head.get("title", lang) or layout.name, head.get("about", lang), sections, style, lang, differs)
+
+
+class _Laid:
+    """The rows of a layout."""
+
+    def __init__(self, layout: Layout, lang: str) -> None:
+        self.layout = layout
+        self.lang = lang
+        self.claims = Claims()
+        self.stated = dict(_stated(layout))
+        self.accounts: dict[object, Account] = {}
+
+    def section(self, part: Part) -> Section:
+        title = part.head.get("title", self.lang)
+        if part.machine:
+            made = machine_section(load_machine(part.machine))
+            rows = tuple(replace(row, topic=frozenset({"machine"})) for row in made.rows)
+            return Section(title or made.title, rows)
+        return Section(title, tuple(self.row(entry) for entry in part.rows))
+
+    def row(self, entry: Entry) -> Row:
+        if said := entry.get("say", self.lang):
+            source = entry.get("source", self.lang)
+            name = entry.get("name", self.lang)
+            return Row(name, (Words(said),), mark="reported", source=source, topic=frozenset({"reported"}))
+        if entry.get("quantity"):
+            return self.quantity(entry)
+        name = entry.get("claim")
+        if name not in self.stated:
+            raise _missing(name, self.stated, entry)
+        stated, folder = self.stated[name]
+        row = self.claims.row(stated, folder, entry.get("name", self.lang))
+        return replace(row, source=entry.get("source", self.lang) or row.source)
+
+    def quantity(self, entry: Entry) -> Row:
+        choices = {key: entry.texts[key] for key in (*POLICY, "convention", *PRICES) if key in entry.texts}
+        key = (entry.get("graph"), tuple(choices.items()))
+        if key not in self.accounts:
+            self.accounts[key] = _account(entry.get("graph"), choices)
+        sizes = read_sizes(entry.get("at")) if entry.get("at") else {}
+        name = entry.get("quantity")
+        row = quantity_rows(self.accounts[key], sizes, [name])[0]
+        said = [entry.get("graph"), *choices.values(), *([entry.get("at")] if sizes else [])]
+        holds = (*((Words(one, code=place == 0),) for place, one in enumerate(said)), *row.holds)
+        title = entry.get("name", self.lang) or _titled(name, row.name, self.lang)
+        return replace(row, name=title, holds=holds)
+
+
+def _titled(quantity: str, meaning: str, lang: str) -> str:
+    return QUANTITIES.get(quantity, meaning) if lang == "zh" else meaning
+
+
+def _missing(name: str, known: Mapping[str, object], entry: Entry) -> ReadError:
+    error = unknown("claim", name, known, where=entry.where)
+    return ReadError(error.what, where=entry.where, expected=error.expected, got=error.got, fix=error.fix)
+
+
+def _stated(layout: Layout) -> Iterator[tuple[str, tuple[Stated, Path]]]:
+    """Yield the claims of a layout's files; the first file that has a name counts."""
+    seen: set[str] = set()
+    for name in layout.claims:
+        path = claim_path(name, layout.folder)
+        for one in read_claim_file(path).claims:
+            if one.name not in seen:
+                seen.add(one.name)
+                yield one.name, (one, path.parent)
+
+
+def _account(target: str, choices: Mapping[str, str]) -> Account:
+    policy = chosen(Policy(), {name: text for name, text in choices.items() if name in POLICY})
+    prices = {name: choices[name] for name in PRICES if name in choices}
+    return Account(load(target), policy, convention(choices.get("convention", "default"), **prices))
+
+
+def of_claims(files: Sequence[ClaimFile], *, lang: str = "en", style: str = "card") -> Sheet:
+    """Return the sheet of whole claim files: a section for each, a row for each claim."""
+    claims = Claims()
+    sections = tuple(
+        Section(file.about or file.name, tuple(_sourced(claims, one, file) for one in file.claims))
+        for file in files
+    )
+    title = files[0].about or files[0].name if len(files) == 1 else ", ".join(file.name for file in files)
+    return Sheet(title, files[0].source if len(files) == 1 else "", sections, style, lang, tuple(claims.differs))
+
+
+def _sourced(claims: Claims, stated: Stated, file: ClaimFile) -> Row:
+    row = claims.row(stated, file.path.parent)
+    return row if row.source else replace(row, source=file.source)
+
+
+def of_account(
+    account: Account,
+    sizes: Mapping[str, int],
+    only: Sequence[str],
+    *,
+    lang: str = "en",
+    style: str = "card",
+) -> tuple[str, tuple[Section, ...]]:
+    """Return the line on a graph and its sections: quantities; with ``full``, symbols and terms by op."""
+    full = style == "full"
+    shown = [name for name in only if any(one == name or one.startswith(f"{name}.") for one in account.names())]
+    titles = QUANTITIES if lang == "zh" else None
+    rows = quantity_rows(account, sizes, shown, full=full, names=titles)
+    doc = " ".join(account.graph.doc.split("\n\n")[0].split())
+    at = ", ".join(f"{name} = {size:,}" for name, size in sizes.items())
+    about = [f"convention {account.convention.describe()}", account.policy.describe(), *([at] if at else [])]
+    sections = [symbols(account)] if full else []
+    sections.append(Section(f"{account.graph.name}: {doc}", tuple(rows)))
+    if full:
+        sections += terms(account, sizes)
+    return "; ".join(about), tuple(one for one in sections if one.rows)
+
+
+def selected(sheet: Sheet, only: Iterable[str]) -> Sheet:
+    """Return a sheet with the rows whose topic is asked for; all, where nothing is.
+
+    Raises:
+        UnknownNameError: there is no such topic.
+    """
+    wanted = set(only)
+    for name in sorted(wanted):
+        if name.partition(".")[0] not in TOPICS:
+            raise unknown("kind of row", name, TOPICS, where="--rows")
+    if not wanted:
+        return sheet
+    sections = (
+        Section(one.title, tuple(row for row in one.rows if not row.mark or _wanted(row, wanted)))
+        for one in sheet.sections
+    )
+    return replace(sheet, sections=tuple(one for one in sections if one.rows))
+
+
+def _wanted(row: Row, wanted: set[str]) -> bool:
+    own = {*row.topic, *([row.mark] if row.mark == "reported" else [])}
+    return bool(own & wanted) or any(
+        row.quantity == name or row.quantity.startswith(f"{name}.") for name in wanted
+    )

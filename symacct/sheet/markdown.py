@@ -1,0 +1,78 @@
+"""A sheet as Markdown with GitHub's math: a table for each section."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from symacct.sheet.cells import Setter
+from symacct.sheet.words import LEGEND, word
+
+if TYPE_CHECKING:
+    from symacct.sheet.data import Row, Sheet
+
+MARKS = re.compile(r"([\\|*_<>`\[\]#$~&])")
+PUNCTUATION = re.compile(r"\\[^A-Za-z]")
+COLUMNS = ("quantity", "formula", "holds when", "worth")
+BAD = "~~"
+
+
+def markdown_of(sheet: Sheet) -> str:
+    """Return the sheet as Markdown.
+
+    Raises:
+        FormulaError: a formula does not read back.
+    """
+    setter = Setter("latex", sheet.lang, words, _code, _math, " ")
+    lines = [f"# {words(sheet.title)}", ""]
+    lines += [words(sheet.about), ""] if sheet.about else []
+    for section in sheet.sections:
+        lines += [f"## {words(word(section.title, sheet.lang))}", ""]
+        heads = [word(one, sheet.lang) for one in COLUMNS]
+        sources = sheet.style == "full" and any(row.source or row.comment for row in section.rows)
+        heads += [word("source", sheet.lang)] if sources else []
+        lines += [_bar(heads), _bar([":---"] * len(heads))]
+        lines += [_bar(_row(row, sheet, setter, sources=sources)) for row in section.rows]
+        lines.append("")
+    return "\n".join([*lines, words(LEGEND[sheet.lang]), ""])
+
+
+def _row(row: Row, sheet: Sheet, setter: Setter, *, sources: bool) -> list[str]:
+    name = "&emsp;" * row.level + words(row.name)
+    name += f" {_code(row.quantity)}" if row.quantity else ""
+    formula = setter.set(row.formula, row.name)
+    if row.mark == "refuted":
+        formula = f"{BAD}{formula}{BAD}"
+    if row.instead:
+        formula += f"<br>{words(word('right', sheet.lang))}: {setter.set(row.instead, row.name)}"
+    holds = "; ".join(setter.set(cell, row.name) for cell in row.holds)
+    mark = f"**{words(word(row.mark, sheet.lang))}**" if row.mark else ""
+    worth = f"{mark} {setter.set(row.worth, row.name)}".strip()
+    if not sources and (notes := row.notes(sheet.style)):
+        worth += f" {words(notes)}"
+    cells = [name, formula, holds, worth]
+    return [*cells, words(row.notes("full"))] if sources else cells
+
+
+def _bar(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def words(text: str) -> str:
+    r"""Return text with what Markdown would read as a mark escaped, on one line.
+
+    >>> print(words("a|b *c* <d> $5"))
+    a\|b \*c\* \<d\> \$5
+    """
+    return MARKS.sub(r"\\\1", " ".join(text.split()))
+
+
+def _code(text: str) -> str:
+    plain = " ".join(text.split()).replace("|", "\\|")
+    return f"`{plain}`" if "`" not in plain else f"`` {plain} ``"
+
+
+def _math(math: str) -> str:
+    """Return a formula between dollars; where a backslash stands before a sign, in the form that keeps it."""
+    shown = re.sub(r"(?<!\\)\|", r"\\vert ", math)
+    return f"$`{shown}`$" if PUNCTUATION.search(shown) else f"${shown}$"

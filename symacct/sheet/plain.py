@@ -1,0 +1,62 @@
+"""A sheet as plain text: an aligned table for each section."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from symacct.report.table import GAP, Column, Table, as_text, wrap
+from symacct.sheet.cells import Setter
+from symacct.sheet.data import Sign
+from symacct.sheet.words import LEGEND, word
+
+if TYPE_CHECKING:
+    from symacct.sheet.data import Row, Sheet
+
+
+def text_of(sheet: Sheet, width: int = 100) -> str:
+    """Return the sheet as text of a width.
+
+    Raises:
+        FormulaError: a formula does not read back.
+    """
+    setter = Setter("text", sheet.lang, words, words, lambda math: math)
+    lines = [*wrap(words(sheet.title), width), *(wrap(words(sheet.about), width) if sheet.about else [])]
+    heads = [Column(word(one, sheet.lang)) for one in ("quantity", "formula", "holds when", "worth")]
+    for section in sheet.sections:
+        rows: list[tuple[str, ...] | str] = []
+        for row in section.rows:
+            rows += _rows(row, sheet, setter)
+        lines += ["", words(word(section.title, sheet.lang)), ""]
+        lines.append(as_text(Table(tuple(heads), tuple(rows)).trimmed(), width))
+    return "\n".join([*lines, "", *wrap(LEGEND[sheet.lang], width), ""])
+
+
+def _rows(row: Row, sheet: Sheet, setter: Setter) -> list[tuple[str, ...] | str]:
+    formula = _stated(row, setter)
+    holds = "; ".join(setter.set(cell, row.name) for cell in row.holds)
+    worth = f"{word(row.mark, sheet.lang)} {setter.set(row.worth, row.name)}".strip()
+    name = GAP * row.level + words(row.name)
+    found: list[tuple[str, ...] | str] = [(name, formula, holds, worth)]
+    if row.instead:
+        right = setter.set(row.instead, row.name).strip()
+        found.append(("", f"{word('right', sheet.lang)}: {right}", "", ""))
+    said = words(row.notes(sheet.style))
+    return [*found, f"{GAP}{GAP}{said}"] if said else found
+
+
+def _stated(row: Row, setter: Setter) -> str:
+    """Return the whole statement, which `symacct prove` reads."""
+    formula = setter.set(row.formula, row.name)
+    if not row.quantity:
+        return formula.strip()
+    signed = bool(row.formula) and isinstance(row.formula[0], Sign)
+    return f"{row.quantity}{formula}" if signed else f"{row.quantity} = {formula}"
+
+
+def words(text: str) -> str:
+    r"""Return text on one line, without characters that steer a terminal.
+
+    >>> words("a\tb\x1b[2J")
+    'a b [2J'
+    """
+    return "".join(char if char.isprintable() else " " for char in text)

@@ -1,0 +1,119 @@
+r"""Every printed formula, read back by our own reader and proved to be the one that was meant.
+
+LaTeX and text are read as they stand; MathML is written out as text first. A power of ten is brought to ``e``
+before it is read, since a unit is read only behind a number.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as Xml  # noqa: S405 (only our own output is parsed)
+
+from sympy import Integer, Rational
+
+from symacct.algebra.normal import is_zero
+from symacct.algebra.symbols import symbol
+from symacct.errors import FormulaError, SymacctError
+from symacct.printers.latex import LETTERS
+from symacct.sheet.spelling import spelled
+from symacct.sheet.statement import QUANTITIES
+from symacct.syntax import fold, parse
+from symacct.units import is_unit, read_unit
+
+if TYPE_CHECKING:
+    from sympy import Expr
+
+    from symacct.sheet.data import Math
+    from symacct.syntax import Tree
+
+TENS = re.compile(r"([0-9.]+) ?(?:\\times|×) ?10\^(?:\{(-?[0-9]+)\}|\((-?[0-9]+)\))")
+OPERATORS = {"−": "-", "\u2062": "*", "·": "*", "\u2061": ""}
+
+
+def checked(math: Math, kind: str, where: str) -> str:
+    r"""Return a formula, printed, after it was read back and proved identical.
+
+    Args:
+        math: the formula.
+        kind: ``text``, ``latex`` or ``mathml``.
+        where: the row, for the message.
+
+    Raises:
+        FormulaError: what was printed does not say what was meant.
+
+    >>> from symacct.sheet.statement import formula
+    >>> print(checked(formula("sqrt(L)/2", ["L"]), "latex", "row 1"))
+    \frac{\sqrt{L}}{2}
+    """
+    printed = spelled(math, kind)
+    try:
+        again = parse(_plain(printed, kind), math.names, is_unit, QUANTITIES)
+        same = is_zero(value(math.tree) - value(again))
+    except SymacctError as error:
+        raise _failed(printed, where, error.what) from None
+    if not same:
+        raise _failed(printed, where, "something else")
+    return printed
+
+
+def _failed(printed: str, where: str, got: str) -> FormulaError:
+    what = "a formula does not read back as what was meant; the sheet is not written"
+    return FormulaError(what, where=where, expected="the formula itself", got=f"{got}: {printed[:200]}")
+
+
+def _plain(printed: str, kind: str) -> str:
+    text = unmarked(printed) if kind == "mathml" else printed
+    return TENS.sub(lambda found: f"{found[1]}e{found[2] or found[3]}", text)
+
+
+def value(tree: Tree) -> Expr:
+    """Return the expression of a tree with a symbol for each quantity and for each base unit."""
+    return fold(tree, _leaf, "")
+
+
+def _leaf(leaf: Tree) -> Expr:
+    if leaf.form == "name":
+        return symbol(leaf.name)
+    if leaf.form == "quantity":
+        return symbol("q_" + leaf.name.encode().hex()[:60])
+    scale, unit = read_unit(leaf.name)
+    base = Integer(1) if str(unit) == "1" else symbol("u_" + str(unit).encode().hex()[:60])
+    return Rational(scale.numerator, scale.denominator) * base
+
+
+# ---- MathML ----
+
+
+def unmarked(markup: str) -> str:
+    """Return what MathML says as text of the formula language.
+
+    >>> unmarked("<mfrac><mi>B</mi><mrow><mn>2</mn><mo>&#8290;</mo><mi>β</mi></mrow></mfrac>")
+    '((B)/(2*beta))'
+    """
+    return _said(Xml.fromstring(f"<math>{markup}</math>"))  # noqa: S314
+
+
+def _said(node: Xml.Element) -> str:
+    parts = [_said(child) for child in node]
+    text = node.text or ""
+    if node.tag == "mo":
+        return {"|": "", **OPERATORS}.get(text, text)
+    if node.tag == "mi":
+        return LETTERS[text].removeprefix("\\") if text in LETTERS else text
+    if node.tag in {"mn", "mtext"}:
+        return text
+    if node.tag == "msup" and parts[0] == "10" and _is_ten(node):
+        return f"10^({parts[1]})"
+    shapes = {"msup": "(({})^({}))", "mfrac": "(({})/({}))", "msub": "{}{}"}
+    if node.tag in shapes:
+        return shapes[node.tag].format(*parts)
+    joined = "".join(parts)
+    if node.tag == "msqrt":
+        return f"sqrt({joined})"
+    first = node[0] if len(node) else None
+    return f"abs({joined})" if first is not None and first.tag == "mo" and first.text == "|" else joined
+
+
+def _is_ten(node: Xml.Element) -> bool:
+    return all(child.tag == "mn" for child in node)

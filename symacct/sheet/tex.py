@@ -1,0 +1,151 @@
+r"""A sheet as LaTeX that compiles as it is: a card of one page in two columns, or a full sheet.
+
+English sheets compile with any engine; those with Chinese want xelatex or lualatex, and say so in their first line.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from symacct.printers import escape
+from symacct.printers.latex import LETTERS
+from symacct.sheet.cells import Setter
+from symacct.sheet.words import LEGEND, word
+
+if TYPE_CHECKING:
+    from symacct.sheet.data import Row, Sheet
+
+COLOURS = {
+    "derived": "good", "proved": "good", "computed": "good", "reported": "told",
+    "leading order": "near", "upper bound": "near", "lower bound": "near",
+}  # fmt: skip
+SIGNS = {
+    **{char: f"\\ensuremath{{{command}}}" for char, command in LETTERS.items()},
+    **{char: f"\\textsuperscript{{{digit}}}" for digit, char in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},
+    "√": "\\ensuremath{\\surd}", "≤": "\\ensuremath{\\le}", "≥": "\\ensuremath{\\ge}",
+    "→": "\\ensuremath{\\to}", "×": "\\ensuremath{\\times}", "·": "\\ensuremath{\\cdot}",
+    "≈": "\\ensuremath{\\approx}", "∼": "\\ensuremath{\\sim}", "⌈": "\\ensuremath{\\lceil}",
+    "⌉": "\\ensuremath{\\rceil}", "⌊": "\\ensuremath{\\lfloor}", "⌋": "\\ensuremath{\\rfloor}",
+    "µ": "\\ensuremath{\\mu}", "∞": "\\ensuremath{\\infty}", "−": "\\ensuremath{-}", "–": "--", "—": "---",
+    "“": "``", "”": "''", "‘": "`", "’": "'", "\u00a0": "~", "<": "\\textless{}", ">": "\\textgreater{}",
+    "|": "\\textbar{}", '"': "\\char34{}", "`": "\\textasciigrave{}", "-": "-{}", "'": "\\textquotesingle{}",
+}  # fmt: skip
+LAST_LATIN = "\u017f"
+FIRST = "% Made by symacct sheet: each formula was derived or judged, and read back, when this was written."
+PLAIN_FONTS = (
+    "\\usepackage{iftex}",
+    "\\ifPDFTeX\\usepackage[utf8]{inputenc}\\IfFileExists{lmodern.sty}"
+    "{\\usepackage[T1]{fontenc}\\usepackage{lmodern}}{}\\else\\usepackage{fontspec}\\fi",
+)
+CHINESE_FONTS = (
+    "\\usepackage[UTF8,scheme=plain]{ctex}",
+    "\\ifdefined\\xeCJKsetup\\xeCJKsetup{CJKmath=true}\\fi",
+)
+COMMON = (
+    "\\usepackage{amsmath,xcolor,textcomp}",
+    "\\definecolor{good}{HTML}{0B6B3A}\\definecolor{near}{HTML}{9A5B00}"
+    "\\definecolor{bad}{HTML}{B00020}\\definecolor{told}{HTML}{555555}",
+    "\\pagestyle{empty}\\setlength{\\parindent}{0pt}\\setlength{\\parskip}{0pt}",
+    "\\setlength{\\emergencystretch}{2em}\\hbadness=10000\\hfuzz=1pt\\raggedbottom",
+)
+CARD = (
+    "\\usepackage[a4paper,margin=8mm]{geometry}",
+    "\\usepackage{multicol}\\setlength{\\columnsep}{5mm}\\setlength{\\multicolsep}{2pt}",
+    "\\newcommand{\\base}{\\fontsize{7.8}{9.4}\\selectfont}",
+    "\\newcommand{\\fine}{\\fontsize{6.2}{7.4}\\selectfont}",
+    "\\newcommand{\\widths}{\\def\\wa{0.29}\\def\\wb{0.51}\\def\\wc{0.18}}",
+)
+FULL = (
+    "\\usepackage[a4paper,margin=16mm]{geometry}",
+    "\\newcommand{\\base}{\\fontsize{9}{11.4}\\selectfont}",
+    "\\newcommand{\\fine}{\\fontsize{7.5}{9}\\selectfont}",
+    "\\newcommand{\\widths}{\\def\\wa{0.30}\\def\\wb{0.48}\\def\\wc{0.19}}",
+)
+ROWS = (
+    "\\newcommand{\\cellof}[2]{\\parbox[t]{#1\\linewidth}{\\raggedright\\strut #2\\strut}}",
+    "\\newcommand{\\row}[3]{\\widths\\cellof{\\wa}{#1}\\hfill\\cellof{\\wb}{#2}\\hfill\\cellof{\\wc}{#3}\\par}",
+    "\\newcommand{\\head}[1]{\\vspace{2.5pt}{\\bfseries\\color{black}#1}\\par\\vspace{-3pt}\\rule{\\linewidth}{0.3pt}\\par}",
+)
+
+
+def tex_of(sheet: Sheet) -> str:
+    """Return the sheet as a LaTeX document.
+
+    Raises:
+        FormulaError: a formula does not read back.
+    """
+    body = "\n".join(_body(sheet))
+    chinese = sheet.lang == "zh" or needs_unicode(body)
+    fonts = CHINESE_FONTS if chinese else PLAIN_FONTS
+    engine = ("% !TEX program = xelatex",) if chinese else ()
+    style = CARD if sheet.style == "card" else FULL
+    lines = [*engine, FIRST, "\\RequirePackage{fix-cm}", "\\documentclass{article}", *style, *fonts, *COMMON, *ROWS]
+    return "\n".join([*lines, "\\begin{document}\\base", body, "\\end{document}", ""])
+
+
+def needs_unicode(text: str) -> bool:
+    """Return whether a text has letters that only engines with Unicode fonts set.
+
+    >>> needs_unicode("é"), needs_unicode("词")
+    (False, True)
+    """
+    return any(char > LAST_LATIN for char in text)
+
+
+def _body(sheet: Sheet) -> list[str]:
+    setter = Setter("latex", sheet.lang, words, _code, lambda math: f"${math}$", " ")
+    card = sheet.style == "card"
+    lines = [f"{{\\fontsize{{12}}{{14}}\\selectfont\\bfseries {words(sheet.title)}}}\\hfill"
+             f"{{\\fine\\color{{told}} {words(sheet.about)}}}\\par"]  # fmt: skip
+    lines += ["\\begin{multicols}{2}"] if card else []
+    heads = [word(one, sheet.lang) for one in ("quantity", "formula", "holds when", "worth")]
+    second = f"{heads[1]} {{\\fine\\color{{told}} {heads[2]}}}"
+    for section in sheet.sections:
+        lines.append(f"\\head{{{words(word(section.title, sheet.lang))}}}")
+        if section is sheet.sections[0]:
+            lines.append(f"\\row{{\\itshape {heads[0]}}}{{\\itshape {second}}}{{\\itshape {heads[3]}}}")
+        lines += [_row(row, sheet, setter) for row in section.rows]
+    lines += ["\\end{multicols}"] if card else []
+    lines.append(f"\\vfill{{\\fine\\color{{told}} {words(LEGEND[sheet.lang])}\\par}}")
+    return lines
+
+
+def _row(row: Row, sheet: Sheet, setter: Setter) -> str:
+    indent = "\\hspace*{1em}" * row.level
+    first = f"{indent}{words(row.name)}"
+    if row.quantity:
+        first += f"\\newline {{\\fine\\color{{told}}{_code(row.quantity)}}}"
+    formula = setter.set(row.formula, row.name)
+    if row.mark == "refuted":
+        formula = f"{{\\color{{bad}}{formula}}}"
+    if row.instead:
+        formula += f"\\newline {words(word('right', sheet.lang))}: {setter.set(row.instead, row.name)}"
+    holds = "; ".join(setter.set(cell, row.name) for cell in row.holds)
+    if holds:
+        formula += f"\\newline {{\\fine\\color{{told}}{holds}}}"
+    notes = row.notes(sheet.style)
+    if notes:
+        formula += f"\\newline {{\\fine\\color{{told}}{words(notes)}}}"
+    return f"\\row{{{first}}}{{{formula}}}{{{_worth(row, sheet, setter)}}}"
+
+
+def _worth(row: Row, sheet: Sheet, setter: Setter) -> str:
+    worth = setter.set(row.worth, row.name)
+    if not row.mark:
+        return worth
+    colour = COLOURS.get(row.mark, "bad")
+    return f"{{\\color{{{colour}}}{words(word(row.mark, sheet.lang))}}} {worth}".rstrip()
+
+
+def words(text: str) -> str:
+    r"""Return text, escaped; signs beyond ASCII that plain fonts lack are set as formulas.
+
+    >>> print(words("100 % of d_ff ≤ √L"))
+    100 \% of d\_ff \ensuremath{\le} \ensuremath{\surd}L
+    """
+    return "".join(SIGNS.get(char) or escape(char) if char.isprintable() else " " for char in text)
+
+
+def _code(text: str) -> str:
+    shown = words(text)
+    return f"\\texttt{{{shown}}}".replace(".", ".\\allowbreak{}").replace("/", "/\\allowbreak{}")

@@ -1,0 +1,100 @@
+"""The fixed words of a sheet, in English and in Chinese. Names and comments of users stay as they are."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_FIXED = {
+    "quantity": "量",
+    "formula": "公式",
+    "holds when": "成立条件",
+    "worth": "结论",
+    "source": "来源",
+    "right": "正确",
+    "symbols": "符号",
+    "claims": "论断",
+    "derived": "推导",
+    "proved": "已证",
+    "leading order": "主项",
+    "upper bound": "上界",
+    "lower bound": "下界",
+    "refuted": "已否",
+    "undecided": "未决",
+    "refused": "拒绝",
+    "computed": "计算",
+    "reported": "转述",
+    "as ": "",
+    " if ": "，若 ",
+    "not at ": "反例 ",
+    ", within ": "，误差至多 ",
+    " % from ": " %，自 ",
+    "input gradient": "含输入梯度",
+    "output held": "保留输出",
+    "peak / bandwidth": "峰值/带宽",
+    "a longer formula; symacct prove shows it": "公式较长，见 symacct prove",
+}
+LEGEND = {
+    "en": "Derived or judged, and read back, when this was made. proved: for all sizes under the conditions; "
+    "leading order, upper or lower bound: not exact, the right term follows; reported: stated by the source, "
+    "judged by nobody here. FLOP: 2 per multiply-add; GB = 10⁹ byte; bf16 unless said.",
+    "zh": "每个公式都在生成时推导或判定，并读回核对。已证：在所列条件下对一切尺寸成立；主项、上界、下界：并不精确，"
+    "其后为正确公式；转述：出自来源，此处未判定。一次乘加为 2 FLOP；GB = 10⁹ byte；未注明时为 bf16。",
+}
+_QUANTITIES = {
+    "params": "全部参数",
+    "params.trainable": "可训练参数",
+    "params.active": "一个词元用到的参数",
+    "params.matmul": "参与矩阵乘法的参数",
+    "params.nonembedding": "除词表与位置表外的参数",
+    "tokens": "一遍的词元数",
+    "flops.forward.matmul": "前向计算量：矩阵乘法",
+    "flops.backward.matmul": "反向计算量：矩阵乘法",
+    "flops.recompute.matmul": "重算计算量：矩阵乘法",
+    "flops.model.matmul": "前向与反向，不含重算：矩阵乘法",
+    "flops.hardware.matmul": "前向与反向，含重算：矩阵乘法",
+    "flops.forward": "前向计算量：矩阵乘法",
+    "flops.backward": "反向计算量：矩阵乘法",
+    "flops.recompute": "重算计算量：矩阵乘法",
+    "flops.model": "前向与反向，不含重算：矩阵乘法",
+    "flops.hardware": "前向与反向，含重算：矩阵乘法",
+    "flops.forward.all": "前向计算量：全部运算",
+    "flops.backward.all": "反向计算量：全部运算",
+    "flops.recompute.all": "重算计算量：全部运算",
+    "flops.model.all": "前向与反向，不含重算：全部运算",
+    "flops.hardware.all": "前向与反向，含重算：全部运算",
+    "flops.optimizer": "优化器一步的计算量",
+    "flops.optimizer.all": "优化器一步的计算量",
+    "flops.optimizer.matmul": "优化器一步的计算量：矩阵乘法",
+    "bytes.forward": "前向搬运的字节",
+    "bytes.backward": "反向搬运的字节",
+    "bytes.step": "一步训练搬运的字节",
+    "intensity.forward": "前向的算术强度",
+    "intensity.step": "一步训练的算术强度",
+    "memory.parameters": "参数",
+    "memory.gradients": "梯度",
+    "memory.master": "优化器更新的参数副本",
+    "memory.optimizer": "优化器状态",
+    "memory.static": "参数、梯度、副本与优化器状态",
+    "memory.data": "不保存的输入",
+    "memory.activations": "前向结束时保存的激活",
+    "memory.activations.peak": "反向中同时存活的激活（含重算）的最大值",
+    "memory.peak": "最坏时刻的全部内存",
+    "memory.transient": "峰值中不属于上述各类的部分",
+    "memory.kv_cache": "键值缓存",
+    "memory.kv_cache.token": "每个词元的键值缓存",
+}
+CHINESE: Mapping[str, str] = MappingProxyType(_FIXED)
+QUANTITIES: Mapping[str, str] = MappingProxyType(_QUANTITIES)
+
+
+def word(text: str, lang: str) -> str:
+    """Return a fixed word in a language; any other text as it is.
+
+    >>> word("proved", "zh"), word("proved", "en"), word("my own", "zh")
+    ('已证', 'proved', 'my own')
+    """
+    return CHINESE.get(text, text) if lang == "zh" else text
