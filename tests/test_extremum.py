@@ -5,9 +5,13 @@ from fractions import Fraction
 import pytest
 
 from symacct.account import derive
+from symacct.algebra.normal import normal
+from symacct.algebra.symbols import symbol
 from symacct.errors import SymacctError
 from symacct.proof.prove import prove
 from symacct.readers.files import load
+from symacct.report.verdict import facts_of
+from symacct.report.verdict_record import point_record
 
 
 @pytest.mark.parametrize(
@@ -73,3 +77,37 @@ def test_claims_that_cannot_be_read(claim, words):
     """What is no equation, or does not vary, is refused."""
     with pytest.raises(SymacctError, match=words):
         prove(None, claim)
+
+
+BEST = [
+    "argmin_k memory.peak = sqrt(L) if B >= k*D",
+    "argmin_k memory.peak = sqrt(L) if k*D >= B",
+    "argmin_k memory.activations.peak = 2*sqrt(L)",
+]
+
+
+@pytest.mark.parametrize("claim", BEST)
+def test_a_counterexample_satisfies_every_hypothesis(claim):
+    """Both lengths are allowed at its sizes, and each value is the one at the length it stands beside."""
+    verdict = prove(derive(load("mlp"), optimizer="adamw", checkpoint="every:k"), claim)
+    assert verdict.outcome == "refuted"
+    point = verdict.decision.point
+    sizes = dict(point.sizes)
+    assert "k" not in sizes
+    assert point.right < point.left
+    for place, value in zip(point.places, (point.left, point.right), strict=True):
+        here = {symbol(name): size for name, size in sizes.items()} | {symbol("k"): place}
+        for one in verdict.box.conditions:
+            gap = (one.left - one.right).xreplace(here)
+            assert one.kind == "divides" or gap >= 0, (str(one), here)
+        assert normal(verdict.left.xreplace(here)) == value
+    claimed, derived = point.places[0], derive(load("mlp"), optimizer="adamw", checkpoint="every:k")
+    if claimed.is_Integer and "memory.peak" in claim:
+        assert derived.value("memory.peak", {**sizes, "k": int(claimed)}) == point.left
+
+
+def test_the_words_of_a_counterexample_name_both_lengths():
+    """What is claimed and what gives less each have their value."""
+    verdict = prove(derive(load("mlp"), checkpoint="every:k"), BEST[0])
+    assert "36 at k = 2, as claimed, and 16 + 8*sqrt(6) at k = 2*sqrt(6)/3" in str(facts_of(verdict, None))
+    assert point_record(verdict.decision.point)["places"] == ["2", "2*sqrt(6)/3"]

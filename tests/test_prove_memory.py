@@ -13,6 +13,7 @@ from symacct.kernel import check
 from symacct.proof.certified import certify
 from symacct.proof.prove import prove
 from symacct.readers.files import load
+from symacct.report.verdict import facts_of
 
 ABOVE = "memory.peak - memory.parameters - 4 byte*B*D"
 
@@ -235,3 +236,21 @@ def test_refusals(accounts, claim, error, words):
     with pytest.raises(error, match=words):
         prove(accounts("mlp"), claim)
     assert prove(accounts("mlp"), "memory.peak >= memory.peak(grads=kept) if B >= 2").outcome == "refuted"
+
+
+@pytest.mark.parametrize(
+    ("claim", "equal"),
+    [
+        ("memory.peak >= memory.peak(checkpoint=none) if B <= D", True),
+        ("memory.peak(checkpoint=every:1) >= memory.peak(checkpoint=none) if B <= D", True),
+        ("memory.peak(grads=kept) >= memory.peak(checkpoint=none)", False),
+    ],
+)
+def test_no_difference_of_large_maxima_is_written(claim, equal):
+    """Maxima that are equal are said to be; a difference of others says nothing to a reader."""
+    verdict = prove(derive(load("mlp"), checkpoint="every:k"), claim)
+    words = [fact.word for fact in facts_of(verdict, None)]
+    assert verdict.outcome == ("proved" if equal else verdict.outcome)
+    assert ("equal" in words) is equal
+    assert "difference" not in words
+    assert "leading order" not in words or not equal

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 TOLERANCES = (Rational(1, 100), Rational(1, 10))
 LARGEST_START, ZERO = 10**12, Integer(0)
 SIGNS = {"upper": ">=", "lower": "<="}
+OTHER = {"upper": "lower", "lower": "upper"}
 NOT_NEGATIVE = ("positive", "nonnegative", "zero")
 
 
@@ -68,7 +69,7 @@ class Instead:
     """What holds between an exact formula and a claim of it.
 
     Attributes:
-        difference: claim - exact.
+        difference: claim - exact; 0 where both are maxima that are seen to be equal.
         ratio: claim / exact where that is simple (a number, or a formula without a sum below the line).
         bound: ``upper``, ``lower`` or None: what the claim is for every size in the box.
         leading: every way of growing in which the claim is the leading term.
@@ -96,10 +97,13 @@ def instead(exact: Expr, claim: Expr, box: Box, ways: tuple[tuple[str, ...], ...
     ('upper', 1/(3*L - 1), 34)
     """
     difference = normal(claim - exact)
+    bound = _bound(difference, box)
+    if exact.has(Max, Min) and bound is not None and _is_equal(difference, bound, box):
+        return Instead(ZERO, None, bound, ())
     return Instead(
         difference,
         _ratio(exact, claim),
-        _bound(difference, box),
+        bound,
         tuple(found for way in ways if (found := leading_order(exact, claim, box, way)) is not None),
     )
 
@@ -119,6 +123,11 @@ def _bound(difference: Expr, box: Box) -> str | None:
     if answer in NOT_NEGATIVE:
         return "upper"
     return "lower" if answer in ("negative", "nonpositive") else None
+
+
+def _is_equal(difference: Expr, bound: str, box: Box) -> bool:
+    """Say whether a claim that is a bound of one kind is seen to be one of the other kind too."""
+    return is_zero(difference) or (difference.has(Max, Min) and _seen(difference, SIGNS[OTHER[bound]], box))
 
 
 def _seen(difference: Expr, sign: str, box: Box) -> bool:

@@ -28,11 +28,19 @@ MOST_POINTS, FEW_POINTS, FEW_VALUES = 4000, 1200, 20
 
 @dataclass(frozen=True, slots=True)
 class Counterexample:
-    """Sizes at which a relation fails, and the values of its two sides there."""
+    """Sizes at which a relation fails, and the values of its two sides there.
+
+    Attributes:
+        sizes: by name.
+        left: the value of one side.
+        right: the value of the other one.
+        places: for the place of a minimum, what is claimed, which gives ``left``, and what gives ``right``.
+    """
 
     sizes: tuple[tuple[str, int], ...]
     left: Expr
     right: Expr
+    places: tuple[Expr, ...] = ()
 
     def describe(self) -> str:
         """Return the sizes and both values in one line."""

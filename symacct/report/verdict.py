@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sympy import Add
+from sympy import Add, Max, Min
 
 from symacct.algebra.evaluate import names_of
 from symacct.algebra.normal import is_zero, normal
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 PERCENT = 100
 """Tolerances are printed in percent."""
+MOST_OPERANDS = 2
+"""A difference with a maximum of more formulas than this says nothing to a reader."""
 
 
 def facts_of(verdict: Verdict, account: Account | None, *, math: bool = False) -> list[Fact]:
@@ -119,7 +121,11 @@ def _instead(verdict: Verdict, style: Style) -> Iterator[Fact]:
             yield Fact("limit", f"left / right tends to {style.show(limit)} as {grows}")
         if not is_zero(found.difference):
             yield from _bound(verdict, found)
-            yield _difference(verdict, found, style)
+            if not any(len(atom.args) > MOST_OPERANDS for atom in found.difference.atoms(Max, Min)):
+                yield _difference(verdict, found, style)
+        elif verdict.claim.relation != "=" and verdict.left is not None and verdict.left.has(Max, Min):
+            exact, claim = _words(verdict)
+            yield Fact("equal", f"{claim} = {exact} at all these sizes")
         if found.ratio is not None and not is_zero(found.ratio - 1):
             exact, claim = _words(verdict)
             yield Fact("ratio", f"{claim} / {exact} = {style.show(found.ratio)}")
@@ -144,8 +150,11 @@ def _counterexample(verdict: Verdict, style: Style) -> Iterator[Fact]:
     if point is not None and verdict.extremum is not None:
         at = ", ".join(f"{name} = {size:,}" for name, size in point.sizes)
         values = f"{style.show(point.left)}, and {style.show(point.right)} is claimed"
-        if verdict.extremum.form == "argmin":
-            values = f"{style.show(point.left)} where it is claimed, and {style.show(point.right)} elsewhere"
+        if point.places:
+            claimed, best = (f"{verdict.extremum.name} = {style.show(place)}" for place in point.places)
+            values = (
+                f"{style.show(point.left)} at {claimed}, as claimed, and {style.show(point.right)} at {best}"
+            )
         yield Fact("counterexample", f"{at}: {values}" if at else values)
     elif point is not None and verdict.sides is not None:
         at = ", ".join(f"{name} = {size:,}" for name, size in point.sizes)

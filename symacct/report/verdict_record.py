@@ -56,7 +56,8 @@ def point_record(point: Counterexample | None) -> dict[str, Any] | None:
     if point is None:
         return None
     sizes = {name: str(size) for name, size in point.sizes}
-    return {"sizes": sizes, "left": text(point.left), "right": text(point.right)}
+    found = {"sizes": sizes, "left": text(point.left), "right": text(point.right)}
+    return found | {"places": [text(place) for place in point.places]} if point.places else found
 
 
 def _instead(found: Instead, parts: tuple[Part, ...], unit: str | None, order: Order) -> dict[str, Any]:
