@@ -1,4 +1,4 @@
-"""``symacct sheet``: a sheet of formulas, each derived or judged when it is made; the ending names the format."""
+"""``symacct sheet``: a sheet of formulas, each derived or judged as it is made; its ending is its format."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ ENDINGS = (".tex", ".pdf", ".md", ".html", ".txt")
 STYLES, LANGUAGES = ("card", "full"), ("en", "zh")
 DIFFERS = 1
 EPILOG = """\
-WHAT is a sheet that ships (lecture, transformer), a claim file, a graph or a model; several stand one after another.
-a claim that got another verdict than its file expects is shown as what it is worth; the exit status is 1 then.
+WHAT is a sheet that ships (lecture, transformer), a claim file, a graph or a model; several stand one after
+another. a claim that got another verdict than its file expects is shown as what it is worth.
 
 exit status: 0 written; 1 written, and a claim differs from what is expected; 2 the input is wrong
 
@@ -35,8 +35,12 @@ examples:
 def add(parser: ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("what", nargs="*", metavar="WHAT", help="sheets, claim files, graphs, models")
-    parser.add_argument("-o", dest="file", metavar="FILE", help=f"one of {', '.join(ENDINGS)}; default: text here")
-    parser.add_argument("--style", choices=STYLES, default="card", help="one page, or everything; default: card")
+    parser.add_argument(
+        "-o", dest="file", metavar="FILE", help=f"one of {', '.join(ENDINGS)}; default: text here"
+    )
+    parser.add_argument(
+        "--style", choices=STYLES, default="card", help="one page, or everything; default: card"
+    )
     parser.add_argument(
         "--rows",
         action="append",
@@ -44,12 +48,20 @@ def add(parser: ArgumentParser) -> None:
         metavar="flops,memory",
         help="these rows alone: quantities, or their first words; calc, reported, machine",
     )
-    parser.add_argument("--lang", choices=LANGUAGES, default="en", help="the language of the sheet; default: en")
+    parser.add_argument(
+        "--lang", choices=LANGUAGES, default="en", help="the language of the sheet; default: en"
+    )
     parser.add_argument("--title", metavar="TEXT", help="what stands above it")
     parser.add_argument("--new", metavar="FILE.toml", help="write a commented claim file to start from")
-    parser.add_argument("--all", dest="folder", metavar="DIR", help="write every sheet that ships into a folder")
-    parser.add_argument("--on", action="append", default=[], metavar="M[,M2]", help="machines, with their figures")
-    parser.add_argument("--machines", action="append", default=[], metavar="DIR", help="a folder with machines")
+    parser.add_argument(
+        "--all", dest="folder", metavar="DIR", help="write every sheet that ships into a folder"
+    )
+    parser.add_argument(
+        "--on", action="append", default=[], metavar="M[,M2]", help="machines, with their figures"
+    )
+    parser.add_argument(
+        "--machines", action="append", default=[], metavar="DIR", help="a folder with machines"
+    )
     options.add_symbolic(parser)
     parser.add_argument(
         "--assume", action="append", default=[], metavar="'F = 4*D'", help="a formula in the place of a size"

@@ -1,4 +1,4 @@
-"""A sheet as data: sections of rows; every cell is words, signs and formulas, so that each format sets them."""
+"""A sheet as data: sections of rows whose cells are words, signs and formulas; each format sets them."""
 
 from __future__ import annotations
 

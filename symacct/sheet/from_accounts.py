@@ -11,14 +11,14 @@ from symacct.errors import SymacctError
 from symacct.nodes import repeat_counts
 from symacct.printers import degree
 from symacct.printers import text as plain_text
+from symacct.report.amount import as_fraction, digits
 from symacct.report.conditions import listed
 from symacct.report.explain import explained
 from symacct.report.factor import factored
 from symacct.report.figures import percent, scaled
-from symacct.report.amount import as_fraction, digits
 from symacct.report.names import MEANINGS, SHORT
 from symacct.report.summary import View, chosen, is_defined, view
-from symacct.sheet.data import Cell, Item, Row, Section, Words
+from symacct.sheet.data import Cell, Item, Math, Row, Section, Words
 from symacct.sheet.statement import comparison, formula
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sympy import Expr
 
     from symacct.account import Account
+    from symacct.report.data import Line
 
 LONGEST_CARD, LONGEST_FULL = 200, 900
 FIELD = "flops"
@@ -37,8 +38,8 @@ WEIGHTS = ("N", "P", "W")
 def as_written(expr: Expr, account: Account, *, leading: bool) -> Expr:
     """Return an equal formula in the shape that the field prints.
 
-    One leading term stands before a bracket of what it is multiplied with, ``72*L*h^2*(1 + s/(6*h))``, where
-    there is a single largest coefficient among the terms of highest degree; else what repeats stands together.
+    A leading term stands before a bracket, ``72*L*h^2*(1 + s/(6*h))``: of the terms of highest degree the one
+    with the largest coefficient, where the others are simple beside it; else what repeats stands together.
     """
     terms = Add.make_args(expr)
     counts = repeat_counts(account.graph)
@@ -50,7 +51,7 @@ def as_written(expr: Expr, account: Account, *, leading: bool) -> Expr:
     ratios = [normal(term / largest) for term in terms if term is not largest]
     if any(ratio.is_Add or len(ratio.free_symbols) > 3 for ratio in ratios):
         return factored(expr, counts)
-    return Mul(largest, Add(1, *ratios, evaluate=False), evaluate=False)
+    return Mul(*Mul.make_args(largest), Add(1, *ratios, evaluate=False), evaluate=False)
 
 
 def symbol_of_weights(account: Account) -> str:
@@ -104,14 +105,17 @@ def _row(name: str, shown: View, *, full: bool) -> Row:
     account = shown.account
     quantity = account[name]
     order = account.graph.order
-    unit = "" if str(quantity.unit) == "1" else f" {quantity.unit}"
+    unit = "" if str(quantity.unit) == "1" else f" [{quantity.unit}]"
     cell = _formula(quantity.expr, account, name, unit, full=full)
     holds = tuple(_condition(text, order) for text in listed(quantity.when, order))
+    letter = symbol_of_weights(account)
+    if any(isinstance(item, Math) and letter in item.names for item in cell) and letter not in order:
+        holds = (comparison(f"{letter} = params", [letter]), *holds)
     worth: Cell = ()
     if (value := shown.value(quantity.expr)) is not None and not value.free_symbols:
         worth = (Words(_number(value, str(quantity.unit))),)
     return Row(
-        MEANINGS.get(name, name), cell, name, holds, "derived", worth, topic=frozenset({name.split(".")[0]})
+        MEANINGS.get(name, name), cell, name, holds, worth=worth, topic=frozenset({name.partition(".")[0]})
     )
 
 
@@ -176,10 +180,10 @@ def terms(account: Account, sizes: Mapping[str, int], names: Iterable[str] = EXP
         yield Section(f"{name}, by op", tuple(_term(line, account) for line in lines))
 
 
-def _term(line: object, account: Account) -> Row:
-    expr, unit = line.expr, line.unit  # type: ignore[attr-defined]
+def _term(line: Line, account: Account) -> Row:
+    expr, unit = line.expr, line.unit
     text = plain_text(factored(expr, repeat_counts(account.graph)), account.graph.order)
     cell: Cell = (formula(text, account.graph.order),) if len(text) <= LONGEST_FULL else (Words("..."),)
-    cell = cell if unit == "1" else (*cell, Words(f" {unit}"))
-    share = percent(line.share)  # type: ignore[attr-defined]
-    return Row(line.name, cell, mark="", worth=(Words(share),) if share else (), level=line.level)  # type: ignore[attr-defined]
+    cell = cell if unit == "1" else (*cell, Words(f" [{unit}]"))
+    share = percent(line.share)
+    return Row(line.name, cell, mark="", worth=(Words(share),) if share else (), level=line.level)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from symacct.proof.prove import Verdict
     from symacct.readers.stated import Stated
 
-LONGEST = 400
+LONGEST, LONGEST_START = 400, 16
 PERCENT = Integer(100)
 PLAIN = frozenset({"optimizer", "precision", "workload"})
 """Choices whose value says what they are."""
@@ -103,9 +103,7 @@ def _mark(verdict: Verdict) -> str:
     return f"{verdict.instead.bound} bound" if verdict.instead.bound else "refuted"
 
 
-def _holds(
-    stated: Stated, said: Statement, verdict: Verdict, account: Account | None
-) -> Iterator[Cell]:
+def _holds(stated: Stated, said: Statement, verdict: Verdict, account: Account | None) -> Iterator[Cell]:
     """Yield the graph, the choices, what is bound and assumed, and the conditions of the derivation."""
     if stated.graph:
         yield (Words(stated.graph, code=True),)
@@ -136,7 +134,7 @@ def _worth(verdict: Verdict, mark: str) -> Iterator[Item]:
         wanted = [way for way in verdict.instead.leading if set(way.growing) == set(verdict.growing)]
         way = (wanted or list(verdict.instead.leading))[0]
         yield from _grows(way.growing, verdict)
-        tight = [one for one in way.thresholds if one.start is not None]
+        tight = [one for one in way.thresholds if one.start is not None and _short(one.start)]
         if tight:
             best = min(tight, key=lambda one: one.tolerance)
             names = verdict.claim.names
@@ -146,9 +144,7 @@ def _worth(verdict: Verdict, mark: str) -> Iterator[Item]:
             yield formula(best.name, names)
             yield Sign("=")
             yield formula(plain_text(best.start), names)
-    elif verdict.growing and mark == "proved":
-        yield from _grows(verdict.growing, verdict)
-    elif mark == "refuted" and verdict.growing:
+    elif (verdict.growing and mark == "proved") or (mark == "refuted" and verdict.growing):
         yield from _grows(verdict.growing, verdict)
     elif mark == "refuted" and verdict.decision.point is not None and verdict.decision.point.sizes:
         yield Words("not at ")
@@ -156,6 +152,10 @@ def _worth(verdict: Verdict, mark: str) -> Iterator[Item]:
             if place:
                 yield Sign(",")
             yield from (formula(name, [name]), Sign("="), formula(str(size), ()))
+
+
+def _short(expr: Expr) -> bool:
+    return len(plain_text(expr)) <= LONGEST_START
 
 
 def _grows(growing: tuple[str, ...], verdict: Verdict) -> Iterator[Item]:
@@ -191,14 +191,14 @@ def _exact(exact: Expr, account: Account, quantity: str, names: frozenset[str]) 
     if len(text) > LONGEST:
         return (Words("a longer formula; symacct prove shows it"),)
     cell: Cell = (formula(text, names | set(account.graph.order)),)
-    return cell if unit == "1" else (*cell, Words(f" {unit}"))
+    return cell if unit == "1" else (*cell, Words(f" [{unit}]"))
 
 
 def _same_left(right: Statement, said: Statement) -> Cell:
     """Return a right statement, without the left side where that is the one of the claim."""
     regions = tuple(item for cell in right.regions for item in (Words(" if "), *cell))
     if right.quantity and right.quantity != said.quantity:
-        return (*right.sides(right.claim), *regions)  # type: ignore[arg-type]
+        return (*right.sides(right.claim), *regions)
     return (*right.cell, *regions)
 
 

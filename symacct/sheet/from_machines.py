@@ -45,7 +45,10 @@ def _rows(machine: Machine) -> Iterator[Row]:
         ridge = digits(rate.value / machine.bandwidth.value)
         unit = f"{rate.unit.partition('/')[0]}/byte"
         yield Row(
-            f"ridge, {dtype}", (Words("peak / bandwidth"),), mark="computed", worth=(Words(f"{ridge} {unit}"),)
+            f"ridge, {dtype}",
+            (Words("peak / bandwidth"),),
+            mark="computed",
+            worth=(Words(f"{ridge} {unit}"),),
         )
 
 

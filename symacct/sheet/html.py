@@ -16,17 +16,38 @@ CLASSES = {
     "leading order": "near", "upper bound": "near", "lower bound": "near",
 }  # fmt: skip
 STYLE = """\
-:root{color-scheme:light dark;--ink:#1b1b1b;--paper:#fff;--line:#ccc;--told:#555;--good:#0b6b3a;--near:#8a5200;--bad:#b00020}
-@media(prefers-color-scheme:dark){:root{--ink:#e8e8e8;--paper:#161616;--line:#444;--told:#aaa;--good:#6fd39b;--near:#f0b35a;--bad:#ff8090}}
-body{font:16px/1.4 system-ui,"Noto Sans CJK SC",sans-serif;color:var(--ink);background:var(--paper);max-width:72rem;margin:1rem auto;padding:0 1rem}
-h1{font-size:1.5rem;margin:.2rem 0}h2{font-size:1.1rem;margin:1.2rem 0 .3rem}
-table{border-collapse:collapse;width:100%}
-th,td{text-align:left;vertical-align:top;padding:.3rem .6rem .3rem 0;border-bottom:1px solid var(--line);overflow-wrap:anywhere}
-th{font-weight:600}td:first-child{width:26%}td:nth-child(2){width:38%}td:nth-child(3){width:18%}
-math{font-size:1.05em;overflow-wrap:normal}code,.told,.small{color:var(--told)}.small,code{font-size:.85em}
-.good{color:var(--good)}.near{color:var(--near)}.bad{color:var(--bad)}del{text-decoration-color:var(--bad)}
-@media(max-width:40rem){thead{display:none}tr{display:block;border-bottom:1px solid var(--line);padding:.3rem 0}td,td:first-child,td:nth-child(n){display:block;width:auto;border:0;padding:.1rem 0;overflow-x:auto}}
-@media print{body{font-size:9pt;margin:0;max-width:none}tr{break-inside:avoid}}
+:root { color-scheme: light dark; --ink: #1b1b1b; --paper: #fff; --line: #ccc; --told: #555;
+  --good: #0b6b3a; --near: #8a5200; --bad: #b00020 }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e8e8e8; --paper: #161616; --line: #444; --told: #aaa;
+    --good: #6fd39b; --near: #f0b35a; --bad: #ff8090 }
+}
+body { font: 16px/1.4 system-ui, "Noto Sans CJK SC", sans-serif; color: var(--ink);
+  background: var(--paper); max-width: 72rem; margin: 1rem auto; padding: 0 1rem }
+h1 { font-size: 1.5rem; margin: .2rem 0 }
+h2 { font-size: 1.1rem; margin: 1.2rem 0 .3rem }
+table { border-collapse: collapse; width: 100% }
+th, td { text-align: left; vertical-align: top; padding: .3rem .6rem .3rem 0;
+  border-bottom: 1px solid var(--line); overflow-wrap: anywhere }
+td:first-child { width: 26% }
+td:nth-child(2) { width: 38% }
+td:nth-child(3) { width: 18% }
+math { font-size: 1.05em }
+code, .told, .small { color: var(--told) }
+code, .small { font-size: .85em }
+.good { color: var(--good) }
+.near { color: var(--near) }
+.bad { color: var(--bad) }
+del { text-decoration-color: var(--bad) }
+@media (max-width: 40rem) {
+  thead { display: none }
+  tr { display: block; border-bottom: 1px solid var(--line); padding: .3rem 0 }
+  td:nth-child(n) { display: block; width: auto; border: 0; padding: .1rem 0; overflow-x: auto }
+}
+@media print {
+  body { font-size: 9pt; margin: 0; max-width: none }
+  tr { break-inside: avoid }
+}
 """
 CODES = {"en": "en", "zh": "zh-Hans"}
 

@@ -91,7 +91,9 @@ def read_layout(path: Path) -> Layout:
     check_keys(table, TOP, file)
     sections = table.get("section")
     if not isinstance(sections, list) or not sections or not all(isinstance(one, dict) for one in sections):
-        raise ReadError("a layout has [[section]] tables", where=file, expected="[[section]]", got=kind(sections))
+        raise ReadError(
+            "a layout has [[section]] tables", where=file, expected="[[section]]", got=kind(sections)
+        )
     texts = {key: text for key in TOP[:5] if (text := text_of(table, key, file))}
     claims = table.get("claims", [])
     if not isinstance(claims, list) or not all(isinstance(one, str) for one in claims):

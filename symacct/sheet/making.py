@@ -45,7 +45,9 @@ def of_layout(layout: Layout, *, lang: str = "en", style: str = "card") -> Sheet
     sections = tuple(made.section(part) for part in layout.parts)
     head = layout.head
     differs = tuple(made.claims.differs)
-    return Sheet(head.get("title", lang) or layout.name, head.get("about", lang), sections, style, lang, differs)
+    return Sheet(
+        head.get("title", lang) or layout.name, head.get("about", lang), sections, style, lang, differs
+    )
 
 
 class _Laid:
@@ -128,7 +130,9 @@ def of_claims(files: Sequence[ClaimFile], *, lang: str = "en", style: str = "car
         for file in files
     )
     title = files[0].about or files[0].name if len(files) == 1 else ", ".join(file.name for file in files)
-    return Sheet(title, files[0].source if len(files) == 1 else "", sections, style, lang, tuple(claims.differs))
+    return Sheet(
+        title, files[0].source if len(files) == 1 else "", sections, style, lang, tuple(claims.differs)
+    )
 
 
 def _sourced(claims: Claims, stated: Stated, file: ClaimFile) -> Row:
@@ -146,7 +150,9 @@ def of_account(
 ) -> tuple[str, tuple[Section, ...]]:
     """Return the line on a graph and its sections: quantities; with ``full``, symbols and terms by op."""
     full = style == "full"
-    shown = [name for name in only if any(one == name or one.startswith(f"{name}.") for one in account.names())]
+    shown = [
+        name for name in only if any(one == name or one.startswith(f"{name}.") for one in account.names())
+    ]
     titles = QUANTITIES if lang == "zh" else None
     rows = quantity_rows(account, sizes, shown, full=full, names=titles)
     doc = " ".join(account.graph.doc.split("\n\n")[0].split())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
-from xml.etree import ElementTree as Xml  # noqa: S405 (only our own output is parsed)
+from xml.etree import ElementTree as ET
 
 from sympy import Integer, Rational
 
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from symacct.syntax import Tree
 
 TENS = re.compile(r"([0-9.]+) ?(?:\\times|×) ?10\^(?:\{(-?[0-9]+)\}|\((-?[0-9]+)\))")
-OPERATORS = {"−": "-", "\u2062": "*", "·": "*", "\u2061": ""}
+SHAPES = {"msup": "(({})^({}))", "mfrac": "(({})/({}))", "msub": "{}{}"}
+OPERATORS = {"−": "-", "\u2062": "*", "·": "*", "\u2061": "", "|": ""}
 
 
 def checked(math: Math, kind: str, where: str) -> str:
@@ -91,29 +92,26 @@ def unmarked(markup: str) -> str:
     >>> unmarked("<mfrac><mi>B</mi><mrow><mn>2</mn><mo>&#8290;</mo><mi>β</mi></mrow></mfrac>")
     '((B)/(2*beta))'
     """
-    return _said(Xml.fromstring(f"<math>{markup}</math>"))  # noqa: S314
+    return _said(ET.fromstring(f"<math>{markup}</math>"))  # noqa: S314
 
 
-def _said(node: Xml.Element) -> str:
+def _said(node: ET.Element) -> str:
     parts = [_said(child) for child in node]
     text = node.text or ""
     if node.tag == "mo":
-        return {"|": "", **OPERATORS}.get(text, text)
+        return OPERATORS.get(text, text)
     if node.tag == "mi":
         return LETTERS[text].removeprefix("\\") if text in LETTERS else text
-    if node.tag in {"mn", "mtext"}:
-        return text
     if node.tag == "msup" and parts[0] == "10" and _is_ten(node):
         return f"10^({parts[1]})"
-    shapes = {"msup": "(({})^({}))", "mfrac": "(({})/({}))", "msub": "{}{}"}
-    if node.tag in shapes:
-        return shapes[node.tag].format(*parts)
-    joined = "".join(parts)
-    if node.tag == "msqrt":
-        return f"sqrt({joined})"
+    if node.tag in SHAPES:
+        return SHAPES[node.tag].format(*parts)
+    joined = "".join((text, *parts))
     first = node[0] if len(node) else None
-    return f"abs({joined})" if first is not None and first.tag == "mo" and first.text == "|" else joined
+    bars = first is not None and first.tag == "mo" and first.text == "|"
+    name = "sqrt" if node.tag == "msqrt" else "abs" if bars else ""
+    return f"{name}({joined})" if name else joined
 
 
-def _is_ten(node: Xml.Element) -> bool:
+def _is_ten(node: ET.Element) -> bool:
     return all(child.tag == "mn" for child in node)

@@ -6,10 +6,9 @@ from html import escape
 
 LATEX = {
     "<=": "\\le", ">=": "\\ge", "~": "\\sim", "=": "=", "<": "<", ">": ">", "|": "\\mid", ",": ",\\ ",
-    "iff": "\\iff", "O(": "O\\mathopen{}\\left(", "Theta(": "\\Theta\\mathopen{}\\left(", "(": "\\left(", ")": "\\right)",
-    "-> oo": "\\to \\infty",
+    "iff": "\\iff", "O(": "O\\mathopen{}\\left(", "Theta(": "\\Theta\\mathopen{}\\left(",
+    "(": "\\left(", ")": "\\right)", "-> oo": "\\to \\infty",
 }  # fmt: skip
-PLAIN = {"iff": "iff", "-> oo": "-> oo", ",": ","}
 SHOWN = {
     "<=": "≤", ">=": "≥", "~": "∼", "|": "∣", "iff": "⇔", "O(": "O(", "Theta(": "Θ(", "-> oo": "→ ∞",
 }  # fmt: skip

@@ -1,4 +1,4 @@
-r"""A formula as its author wrote it, spelled as text, LaTeX or MathML: same order, same brackets, same numbers.
+r"""A formula as its author wrote it, spelled as text, LaTeX or MathML: order, brackets and numbers stay.
 
 The printers of expressions sort; a claim keeps its own order, so it is written from its tree.
 """
@@ -81,10 +81,9 @@ class _Writer:
         """Return a part, printed."""
         if tree.form in {"number", "name", "quantity", "unit"}:
             return self.leaf(tree)
-        if tree.form == "negative":
-            return self.notation.total([(True, self.piece(tree.parts[0]))])
-        if tree.form == "sum":
-            return self.notation.total([self.signed(part) for part in tree.parts])
+        if tree.form in {"sum", "negative"}:
+            parts = tree.parts if tree.form == "sum" else (tree,)
+            return self.notation.total([self.signed(part) for part in parts])
         if tree.form == "product":
             return self.product(tree)
         if tree.form == "quotient":
@@ -153,7 +152,7 @@ class _Writer:
             runs[-1].append(self.factor(part))
         shown = [self.notation.product(run).text for run in runs]
         joined = "".join(f"{gap}{one}" for gap, one in zip(between, shown, strict=True))
-        return Piece(self.row([joined], "") if len(shown) == 1 else self.spelling.wrap("", joined, ""), PRODUCT)
+        return Piece(joined if len(shown) == 1 else self.spelling.wrap("", joined, ""), PRODUCT)
 
     def factor(self, part: Tree) -> Piece:
         """Return a factor; a product in a product keeps its brackets, an amount needs none."""
@@ -188,7 +187,9 @@ class _Writer:
 def _is_word(tree: Tree) -> bool:
     """Say whether a factor is printed as a word, which would run into its neighbour."""
     base = tree.parts[0] if tree.form == "power" else tree
-    return base.form == "quantity" or (base.form == "name" and len(base.name) > 1 and base.name not in COMMANDS)
+    return base.form == "quantity" or (
+        base.form == "name" and len(base.name) > 1 and base.name not in COMMANDS
+    )
 
 
 def _amount(tree: Tree) -> bool:
@@ -257,7 +258,7 @@ SPELLINGS = {
         _unit_mathml,
         "",
         "<mo>\u00b7</mo>",
-        "<mo>&#8290;</mo><mspace width=\"0.17em\"/>",
+        '<mo>&#8290;</mo><mspace width="0.17em"/>',
         lambda digits, power: (
             f"<mrow><mn>{digits}</mn><mo>\u00d7</mo><msup><mn>10</mn><mn>{power}</mn></msup></mrow>"
         ),

@@ -2,15 +2,17 @@
 
 TEMPLATE = """\
 # A file of claims: symacct prove THIS judges it, symacct sheet THIS -o card.tex makes a sheet of it.
-# Each claim is judged anew whenever a sheet is made; one that is wrong is shown as refuted, with the right term.
+# Each claim is judged anew whenever a sheet is made; a wrong one is shown as refuted, with the right term.
 about = "what my model costs"
 # source = "who states these things, and where"
 
 [[claim]]
 name = "a chain of layers, exactly"
-graph = "deep_linear"             # a shipped graph or model (symacct list graphs), or my.py:name from this folder
+# a shipped graph or model (symacct list graphs), or my.py:name from this folder
+graph = "deep_linear"
 claim = "flops.model = 6*B*D^2*L - 2*B*D^2"
-expect = "proved"                 # or refuted, undecided, leading order, upper bound, lower bound, refused, reported
+# or refuted, undecided, leading order, upper bound, lower bound, refused, reported
+expect = "proved"
 
 [[claim]]
 name = "6BD²L is its leading term"
@@ -25,7 +27,8 @@ comment = "the gradient of the first layer's input is never formed"
 name = "AdamW in bf16: 12 bytes a parameter"
 graph = "gpt"
 claim = "memory.static = 12*params"
-optimizer = "adamw"               # also: precision, workload, saves, checkpoint, grads, update, accumulate, lora
+# also: precision, workload, saves, checkpoint, grads, update, accumulate, lora
+optimizer = "adamw"
 expect = "proved"
 
 [[claim]]

@@ -1,15 +1,17 @@
 r"""A sheet as LaTeX that compiles as it is: a card of one page in two columns, or a full sheet.
 
-English sheets compile with any engine; those with Chinese want xelatex or lualatex, and say so in their first line.
+English sheets compile with any engine; those with Chinese want xelatex or lualatex, and say so on top.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from symacct.printers import escape
 from symacct.printers.latex import LETTERS
 from symacct.sheet.cells import Setter
+from symacct.sheet.preamble import preamble
 from symacct.sheet.words import LEGEND, word
 
 if TYPE_CHECKING:
@@ -30,42 +32,9 @@ SIGNS = {
     "“": "``", "”": "''", "‘": "`", "’": "'", "\u00a0": "~", "<": "\\textless{}", ">": "\\textgreater{}",
     "|": "\\textbar{}", '"': "\\char34{}", "`": "\\textasciigrave{}", "-": "-{}", "'": "\\textquotesingle{}",
 }  # fmt: skip
+CHOICES = re.compile(r"\\text\{([^{}()]+)(\([^{}]*\))\}")
+BROKEN = r"\\text{\1}\\allowbreak \\text{\2}"
 LAST_LATIN = "\u017f"
-FIRST = "% Made by symacct sheet: each formula was derived or judged, and read back, when this was written."
-PLAIN_FONTS = (
-    "\\usepackage{iftex}",
-    "\\ifPDFTeX\\usepackage[utf8]{inputenc}\\IfFileExists{lmodern.sty}"
-    "{\\usepackage[T1]{fontenc}\\usepackage{lmodern}}{}\\else\\usepackage{fontspec}\\fi",
-)
-CHINESE_FONTS = (
-    "\\usepackage[UTF8,scheme=plain]{ctex}",
-    "\\ifdefined\\xeCJKsetup\\xeCJKsetup{CJKmath=true}\\fi",
-)
-COMMON = (
-    "\\usepackage{amsmath,xcolor,textcomp}",
-    "\\definecolor{good}{HTML}{0B6B3A}\\definecolor{near}{HTML}{9A5B00}"
-    "\\definecolor{bad}{HTML}{B00020}\\definecolor{told}{HTML}{555555}",
-    "\\pagestyle{empty}\\setlength{\\parindent}{0pt}\\setlength{\\parskip}{0pt}",
-    "\\setlength{\\emergencystretch}{2em}\\hbadness=10000\\hfuzz=1pt\\raggedbottom",
-)
-CARD = (
-    "\\usepackage[a4paper,margin=8mm]{geometry}",
-    "\\usepackage{multicol}\\setlength{\\columnsep}{5mm}\\setlength{\\multicolsep}{2pt}",
-    "\\newcommand{\\base}{\\fontsize{7.8}{9.4}\\selectfont}",
-    "\\newcommand{\\fine}{\\fontsize{6.2}{7.4}\\selectfont}",
-    "\\newcommand{\\widths}{\\def\\wa{0.29}\\def\\wb{0.51}\\def\\wc{0.18}}",
-)
-FULL = (
-    "\\usepackage[a4paper,margin=16mm]{geometry}",
-    "\\newcommand{\\base}{\\fontsize{9}{11.4}\\selectfont}",
-    "\\newcommand{\\fine}{\\fontsize{7.5}{9}\\selectfont}",
-    "\\newcommand{\\widths}{\\def\\wa{0.30}\\def\\wb{0.48}\\def\\wc{0.19}}",
-)
-ROWS = (
-    "\\newcommand{\\cellof}[2]{\\parbox[t]{#1\\linewidth}{\\raggedright\\strut #2\\strut}}",
-    "\\newcommand{\\row}[3]{\\widths\\cellof{\\wa}{#1}\\hfill\\cellof{\\wb}{#2}\\hfill\\cellof{\\wc}{#3}\\par}",
-    "\\newcommand{\\head}[1]{\\vspace{2.5pt}{\\bfseries\\color{black}#1}\\par\\vspace{-3pt}\\rule{\\linewidth}{0.3pt}\\par}",
-)
 
 
 def tex_of(sheet: Sheet) -> str:
@@ -76,11 +45,8 @@ def tex_of(sheet: Sheet) -> str:
     """
     body = "\n".join(_body(sheet))
     chinese = sheet.lang == "zh" or needs_unicode(body)
-    fonts = CHINESE_FONTS if chinese else PLAIN_FONTS
-    engine = ("% !TEX program = xelatex",) if chinese else ()
-    style = CARD if sheet.style == "card" else FULL
-    lines = [*engine, FIRST, "\\RequirePackage{fix-cm}", "\\documentclass{article}", *style, *fonts, *COMMON, *ROWS]
-    return "\n".join([*lines, "\\begin{document}\\base", body, "\\end{document}", ""])
+    start = preamble(card=sheet.style == "card", chinese=chinese)
+    return f"{start}\\begin{{document}}\\base\n{body}\n\\end{{document}}\n"
 
 
 def needs_unicode(text: str) -> bool:
@@ -93,10 +59,10 @@ def needs_unicode(text: str) -> bool:
 
 
 def _body(sheet: Sheet) -> list[str]:
-    setter = Setter("latex", sheet.lang, words, _code, lambda math: f"${math}$", " ")
+    setter = Setter("latex", sheet.lang, words, _code, _math, " ")
     card = sheet.style == "card"
-    lines = [f"{{\\fontsize{{12}}{{14}}\\selectfont\\bfseries {words(sheet.title)}}}\\hfill"
-             f"{{\\fine\\color{{told}} {words(sheet.about)}}}\\par"]  # fmt: skip
+    title = f"{{\\fontsize{{12}}{{14}}\\selectfont\\bfseries {words(sheet.title)}}}"
+    lines = [f"{title}\\hfill{{\\fine\\color{{told}} {words(sheet.about)}}}\\par"]
     lines += ["\\begin{multicols}{2}"] if card else []
     heads = [word(one, sheet.lang) for one in ("quantity", "formula", "holds when", "worth")]
     second = f"{heads[1]} {{\\fine\\color{{told}} {heads[2]}}}"
@@ -144,6 +110,11 @@ def words(text: str) -> str:
     100 \% of d\_ff \ensuremath{\le} \ensuremath{\surd}L
     """
     return "".join(SIGNS.get(char) or escape(char) if char.isprintable() else " " for char in text)
+
+
+def _math(math: str) -> str:
+    """Return a formula in running text; a quantity with choices may be broken before their bracket."""
+    return f"${CHOICES.sub(BROKEN, math)}$"
 
 
 def _code(text: str) -> str:

@@ -41,7 +41,8 @@ LEGEND = {
     "en": "Derived or judged, and read back, when this was made. proved: for all sizes under the conditions; "
     "leading order, upper or lower bound: not exact, the right term follows; reported: stated by the source, "
     "judged by nobody here. FLOP: 2 per multiply-add; GB = 10⁹ byte; bf16 unless said.",
-    "zh": "每个公式都在生成时推导或判定，并读回核对。已证：在所列条件下对一切尺寸成立；主项、上界、下界：并不精确，"
+    "zh": "每个公式都在生成时推导或判定，并读回核对。已证：在所列条件下对一切尺寸成立；"
+    "主项、上界、下界：并不精确，"
     "其后为正确公式；转述：出自来源，此处未判定。一次乘加为 2 FLOP；GB = 10⁹ byte；未注明时为 bf16。",
 }
 _QUANTITIES = {

@@ -1,0 +1,64 @@
+"""What stands before the text of a LaTeX sheet, and the three macros that its rows use."""
+
+FIRST = "% Made by symacct sheet: each formula was derived or judged, and read back, when this was written."
+START = r"""
+\RequirePackage{fix-cm}
+\documentclass{article}
+"""
+CARD = r"""
+\usepackage[a4paper,margin=8mm]{geometry}
+\usepackage{multicol}
+\setlength{\columnsep}{5mm}
+\setlength{\multicolsep}{2pt}
+\newcommand{\base}{\fontsize{7.8}{9.4}\selectfont}
+\newcommand{\fine}{\fontsize{6.2}{7.4}\selectfont}
+\newcommand{\widths}{\def\wa{0.29}\def\wb{0.51}\def\wc{0.18}}
+"""
+FULL = r"""
+\usepackage[a4paper,margin=16mm]{geometry}
+\newcommand{\base}{\fontsize{9}{11.4}\selectfont}
+\newcommand{\fine}{\fontsize{7.5}{9}\selectfont}
+\newcommand{\widths}{\def\wa{0.30}\def\wb{0.48}\def\wc{0.19}}
+"""
+PLAIN_FONTS = r"""
+\usepackage{iftex}
+\ifPDFTeX
+  \usepackage[utf8]{inputenc}
+  \IfFileExists{lmodern.sty}{\usepackage[T1]{fontenc}\usepackage{lmodern}}{}
+\else
+  \usepackage{fontspec}
+\fi
+"""
+CHINESE_FONTS = r"""
+\usepackage[UTF8,scheme=plain]{ctex}
+\ifdefined\xeCJKsetup\xeCJKsetup{CJKmath=true}\fi
+"""
+REST = r"""
+\usepackage{amsmath,xcolor,textcomp}
+\definecolor{good}{HTML}{0B6B3A}
+\definecolor{near}{HTML}{9A5B00}
+\definecolor{bad}{HTML}{B00020}
+\definecolor{told}{HTML}{555555}
+\pagestyle{empty}
+\setlength{\parindent}{0pt}
+\setlength{\parskip}{0pt}
+\setlength{\emergencystretch}{2em}
+\hbadness=10000
+\hfuzz=1pt
+\raggedbottom
+\newcommand{\cellof}[2]{\parbox[t]{#1\linewidth}{\raggedright\strut #2\strut}}
+\newcommand{\row}[3]{\widths\cellof{\wa}{#1}\hfill\cellof{\wb}{#2}\hfill\cellof{\wc}{#3}\par}
+\newcommand{\head}[1]{\vspace{2.5pt}{\bfseries #1}\par\vspace{-3pt}\rule{\linewidth}{0.3pt}\par}
+"""
+XELATEX = "% !TEX program = xelatex\n"
+
+
+def preamble(*, card: bool, chinese: bool) -> str:
+    r"""Return what stands before ``\begin{document}``.
+
+    >>> preamble(card=True, chinese=True).splitlines()[0]
+    '% !TEX program = xelatex'
+    """
+    engine = XELATEX if chinese else ""
+    parts = (START, CARD if card else FULL, CHINESE_FONTS if chinese else PLAIN_FONTS, REST)
+    return engine + FIRST + "".join(part.rstrip("\n") for part in parts) + "\n"
