@@ -47,7 +47,7 @@ def test_no_capacity_in_a_time(tmp_path):
     assert all(name[:2] in {"P_", "V_", "W_"} for name in names - set(account.graph.order))
     text = """title = "a part"
     bandwidth = { value = 3.35, unit = "TB/s", source = "a sheet", date = "2024" }
-    peaks = [{ dtype = "bf16", sparse = false, value = 989.5, unit = "TFLOP/s", source = "x", date = "x" }]
+    peaks = [{ dtype = "bf16", sparse = false, value = 989, unit = "TFLOP/s", source = "x", date = "2024" }]
     """
     held = 'capacity = { value = 80, unit = "GB", source = "a sheet", date = "2024" }\n'
     sizes = {"B": 64, "D": 512, "L": 4}
