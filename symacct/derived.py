@@ -53,6 +53,7 @@ class Derived:
         self.policy = policy
         self.convention = convention
         policy.check()
+        _check_symbols(self.source, policy)
         self.whole = prepared(self.source, policy.workload)
         self.graph, self.dead = living(without_empty(self.whole))
 
@@ -191,6 +192,28 @@ class Derived:
                 got=name,
                 fix=_why_absent(name, serves=self.policy.workload in SERVING),
             )
+
+
+def _check_symbols(graph: Graph, policy: Policy) -> None:
+    """Refuse a symbol of the policy that means a size of the graph, or two things of the policy.
+
+    Raises:
+        UsageError: there is one.
+    """
+    every = getattr(policy.checkpoint.every, "free_symbols", set())
+    micro = getattr(policy.accumulate, "free_symbols", set())
+    both = sorted(one.name for one in every & micro)
+    taken = [name for name in policy.names if name in graph.sizes or name in graph.aliases]
+    if both or taken:
+        name = (both or taken)[0]
+        meant = "the length of a segment and the number of micro-batches" if both else f"graph {graph.name}"
+        raise UsageError(
+            f"{name} has two meanings",
+            where=policy.describe(),
+            expected="a name of its own" if both else f"a name that is no size of graph {graph.name}",
+            got=f"{name}, of {meant}",
+            fix="call it k, or N",
+        )
 
 
 def _akin(name: str, other: str) -> bool:

@@ -38,6 +38,7 @@ CHECKPOINTS: Mapping[str, str] = MappingProxyType(
 """Which parts of a graph are run again in backward; ``:needed`` or ``:full`` says how far."""
 MOST_DIGITS = 9
 ITEMS = ("params", "grads", "master", "states", "activations")
+NO_NUMBERS = ("bool", "int64", "int32")
 COMPUTED = ("fp64", "fp32", "bf16", "fp16")
 NOTES = MappingProxyType({"bf16": "no fp32 copy of the parameters"})
 
@@ -97,6 +98,12 @@ def precision(text: str) -> Precision:
             raise UsageError(f"precision item {item} is given twice", expected="each item once", got=text)
         if dtype != "none" and dtype not in DTYPE_BITS:
             raise unknown("dtype", dtype, DTYPE_BITS)
+        if dtype in NO_NUMBERS:
+            raise UsageError(
+                f"{item} cannot be {dtype}: it holds no numbers that are trained",
+                expected="a number format such as bf16, fp8_e4m3, int8, mxfp4",
+                got=f"{item}={dtype}",
+            )
         given[item] = dtype
     if "params" not in given:
         raise UsageError("a precision by items needs params", expected="params=DTYPE,...", got=text)

@@ -245,7 +245,7 @@ def test_an_ambiguous_name_is_refused():
 
 def test_the_processor_wants_a_calibration(tmp_path):
     """No numbers ship; a calibration in a folder of the user's fills them in."""
-    with pytest.raises(ReadError, match="run symacct measure GRAPH --device cpu"):
+    with pytest.raises(ReadError, match="symacct measure GRAPH --device cpu --save DIR"):
         load("cpu")
     rate = Figure(Fraction(10**11), "FLOP/second", "symacct measure", "2026-01-02")
     speed = Figure(Fraction(2 * 10**10), "byte/second", "symacct measure", "2026-01-02", "copy")

@@ -13,10 +13,10 @@ from functools import cached_property, reduce
 from typing import TYPE_CHECKING
 
 from symacct.algebra.condition import Condition, merge
-from symacct.algebra.evaluate import substitute
+from symacct.algebra.evaluate import evaluate, substitute
 from symacct.algebra.maxima import Contest
 from symacct.algebra.normal import normal, total
-from symacct.algebra.sparse import Poly, Ring, plus, product
+from symacct.algebra.sparse import Poly, Ring, plus, product, put_in
 from symacct.algebra.symbols import as_expr, symbol
 from symacct.derivation.folding import Event, Items, loops
 from symacct.derivation.forms import Form, Former
@@ -30,7 +30,7 @@ from symacct.errors import RuleError
 from symacct.nodes import Graph, Repeat, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from sympy import Expr, Symbol
 
@@ -139,6 +139,27 @@ class Course:
     def merged(self) -> Mapping[Symbol, int]:
         """The least value of each count that the formulas hold for, small cases looked at one by one."""
         return merged(self)
+
+    def serves(self, sizes: Mapping[str, int]) -> bool:
+        """Say whether the folded form itself, and not only its formulas, holds at integer sizes."""
+        back = self.shape.back
+        for one, least in self.least.items():
+            meant = back.get(one.name, one)
+            if {free.name for free in meant.free_symbols} <= sizes.keys() and evaluate(meant, sizes) < least:
+                return False
+        return True
+
+    def lowered(self, polys: Sequence[Poly]) -> tuple[Ring, tuple[Poly, ...]]:
+        """Return candidates in a ring whose counts begin where the formulas do."""
+        ring = Ring(self._formulas, self.starts(self.merged))
+        found = []
+        for poly in polys:
+            for place, (least, start) in enumerate(zip(self.ring.least, ring.least, strict=True)):
+                if least != start:
+                    shift = plus(ring.generator(ring.bases[place]), ring.number(start - least))
+                    poly = put_in(poly, place, shift)  # noqa: PLW2901 (one generator after the other)
+            found.append(poly)
+        return ring, tuple(found)
 
     def at(self, known: Mapping[Symbol, int]) -> Course:
         """Return the course with integers in the place of counts."""

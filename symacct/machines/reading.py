@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass
 from decimal import Decimal
@@ -22,6 +23,7 @@ RATE, INTEGER_RATE = "FLOP/second", "op/second"
 UNITS = {"bandwidth": "byte/second", "capacity": "byte", "power": "joule/second"}
 LISTS = ("peaks", "vectors", "caches", "links")
 TOP = frozenset({"title", "sources", "one_peak", "notes", "calibrated", *UNITS, *LISTS})
+DATE = re.compile(r"[12]\d{3}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
 FIGURE = frozenset({"value", "unit", "source", "date", "note"})
 ONE_WAY, BOTH_WAYS = "one way", "both ways"
 LONGEST = 400
@@ -88,9 +90,16 @@ class _Reading:
         """Return who says so, and when: in place, or by a name under ``[sources]``."""
         name = self.word(table, "source", place)
         if name not in self.sources:
-            return name, self.word(table, "date", place)
+            return name, self.date(table, place)
         found = self.table(self.sources[name], f"source {name}", ("text", "date"))
-        return self.word(found, "text", f"source {name}"), self.word(found, "date", f"source {name}")
+        return self.word(found, "text", f"source {name}"), self.date(found, f"source {name}")
+
+    def date(self, table: Mapping[str, Any], place: str) -> str:
+        """Return when something was said: a year, a month or a day."""
+        written = self.word(table, "date", place)
+        if not DATE.fullmatch(written):
+            raise self.wrong(f"{place} has no date", "YYYY, YYYY-MM or YYYY-MM-DD", written)
+        return written
 
     def listed(self, data: Mapping[str, Any], key: str) -> list[Any]:
         """Return a list of tables."""

@@ -80,7 +80,8 @@ class Peaks:
         self.polys = found if len(found) == 1 else self._with_numbers(found)
         beside = account.beside(name)
         self.exprs = tuple(normal(course.formula(poly) + beside) for poly in self.polys)
-        self.regions = Regions(course.ring, tuple(course.least), self.polys, course.restored)
+        ring, polys = course.lowered(self.polys)
+        self.regions = Regions(ring, tuple(course.least), polys, course.restored)
 
     def _weigh(self, size: Size) -> Fraction:
         saved = self.name == "memory.activations.peak"
@@ -116,8 +117,11 @@ class Peaks:
         return max(enumerate(values), key=lambda pair: (pair[1], -pair[0]))
 
     def moment(self, sizes: Mapping[str, int]) -> Moment:
-        """Return the worst moment at integer sizes."""
-        return moment(self.account.course, self.weigh, sizes)
+        """Return the worst moment at integer sizes; small counts are written out, as they are cases apart."""
+        course = self.account.course
+        if course.serves(sizes):
+            return moment(course, self.weigh, sizes)
+        return moment(self.account.bind(sizes).course, self.weigh, {})
 
     def points(self) -> Iterator[tuple[int, dict[str, int]]]:
         """Yield sizes that the formulas hold at, each with the candidate that is the largest there."""
