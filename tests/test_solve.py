@@ -15,11 +15,15 @@ from symacct.account import derive
 from symacct.algebra.symbols import as_expr, symbol
 from symacct.cli import main
 from symacct.errors import FormulaError, RuleError, SizeError, SymacctError, UnitError, UnknownNameError
+from symacct.planning.best_integer import best_integer
+from symacct.planning.best_segment import best_segment
 from symacct.planning.solve import solve
 from symacct.planning.solve_integers import bounds, direction, holds_at, integer_set
+from symacct.planning.solve_reading import without_states
 from symacct.planning.solve_roots import Root
 from symacct.planning.solve_sets import real_set
 from symacct.readers.files import load
+from symacct.syntax.source import caret
 
 N = symbol("n")
 RELATIONS = ("<=", ">=", "<", ">", "=")
@@ -417,3 +421,117 @@ def test_command_line_refuses(run, arguments, said):
     status, _, error = run(*arguments)
     assert status == 2
     assert said in error
+
+
+# ---- quantities under other choices, the best segment, what is said beside an answer ----
+
+
+def test_quantities_of_other_choices_are_read_as_a_claim_reads_them():
+    """Checkpoints save nothing up to B = D: memory.peak(checkpoint=none) is another account's."""
+    account = derive(load("mlp"), checkpoint="every:k", optimizer="adamw")
+    sizes = {"D": 16, "L": 36, "k": 3}
+    found = solve(account, "memory.peak >= memory.peak(checkpoint=none)", "B", sizes=sizes)
+    plain = derive(load("mlp"), optimizer="adamw")
+    holds = [
+        account.value("memory.peak", {**sizes, "B": B})
+        >= plain.value("memory.peak", {"D": 16, "L": 36, "B": B})
+        for B in (1, found.largest, found.largest + 1, 10 * found.largest)
+    ]
+    assert holds == [True, True, False, False]
+    region = solve(derive(load("gpt")), "flops.forward(core) >= 1/2 * flops.forward", "s")
+    assert region.formula is not None
+
+
+def test_a_symbol_of_another_choice_is_the_unknown():
+    """The q of checkpoint=every:q: which lengths keep the peak below a bound."""
+    account = derive(load("mlp"), sizes={"B": 64, "D": 16, "L": 12})
+    found = solve(account, "memory.peak(checkpoint=every:q) <= 26000 byte", "q")
+    other = derive(load("mlp"), sizes={"B": 64, "D": 16, "L": 12}, checkpoint="every:q")
+    wanted = [q for q in (1, 2, 3, 4, 6, 12) if other.bind({"q": q}).value("memory.peak", {}) <= 26000]
+    assert wanted
+    ours = [q for q in (1, 2, 3, 4, 6, 12) if any(a <= q <= (b or q) for a, b in found.ranges)]
+    assert ours == wanted
+
+
+def test_no_length_matters_is_an_answer(run):
+    """Where k is not in the formula every k is as good: an answer, checked by every k's own derivation."""
+    line = ("mlp", "--checkpoint", "every:k", "--optimizer", "adamw", "--at", "B=8,D=16,L=36")
+    status, out, _ = run(*line, "--given", "argmin_k(memory.peak)")
+    assert (status, "EVERY k: k is not in the formula" in out) == (0, True)
+    account = derive(load("mlp"), checkpoint="every:k", optimizer="adamw", sizes={"B": 8, "D": 16, "L": 36})
+    found = solve(account, "argmin_k(memory.peak)")
+    assert (found.kind, found.smallest, found.largest) == ("every", 1, None)
+    assert set(found.whole.peaks) == {111_108}
+
+
+def test_the_best_segment_comes_with_its_regions(run):
+    """With sizes open the cases of the search for it, at sizes the best integer; brackets may be left out."""
+    account = derive(load("mlp"), checkpoint="every:k", optimizer="adamw")
+    found = solve(account, "argmin_k memory.peak")
+    assert found.segment == best_segment(account)
+    assert len(found.segment.cases) == 4
+    assert found.formula is None
+    one = solve(account, "argmin_k(memory.activations.peak)")
+    assert (str(one.formula), str(one.segment.cases[0].k), one.whole) == ("sqrt(L)", "sqrt(L)", None)
+    sizes = {"B": 800, "D": 16, "L": 36}
+    bound = solve(account, "argmin_k memory.peak", sizes=sizes)
+    assert bound.whole == best_integer(account.bind(sizes))
+    assert bound.smallest == bound.whole.divisor[0] == 6
+    status, out, _ = run("mlp", "argmin_k memory.peak", "--checkpoint", "every:k", "--format", "json")
+    made = json.loads(out)["result"]
+    assert (status, made["condition"], len(made["segment"]["cases"])) == (0, "argmin_k memory.peak", 4)
+
+
+def test_memory_without_states_says_so(run):
+    """The first line says that there is no optimizer where its states could be meant."""
+    line = ("gpt", "memory.peak <= 80 GB", "--for", "b", "--at", "a=12,L=12,V=50257,s=1024,h=768")
+    status, out, _ = run(*line)
+    assert status == 0
+    assert "optimizer none" in out.split("graph gpt")[0]
+    assert "note: no optimizer" in out
+    assert "no optimizer" not in run(*line, "--optimizer", "adamw")[1]
+    other = ("gpt", "flops.forward <= 80 GFLOP", *line[2:])
+    assert "optimizer none" not in run(*other)[1]
+    named = without_states(derive(load("gpt")), ["memory.peak(optimizer=adamw) <= 80 GB"])
+    assert not named
+
+
+def test_a_bare_number_of_bytes_is_noticed(run):
+    """80 is 80 byte, which is said with what was likely meant; large numbers are bytes."""
+    line = ("--for", "b", "--at", "a=12,L=12,V=50257,s=1024,h=768", "--optimizer", "adamw")
+    assert "80 read as 80 byte: write 80 GB" in run("gpt", "memory.peak <= 80", *line)[1]
+    assert "write" not in run("gpt", "memory.peak <= 80000000000", *line)[1]
+    assert "write" not in run("gpt", "memory.peak <= 80 GB", *line)[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("argmin_k(memory.pek)", "memory.pek"),
+        ("argmin_k memory.pek", "memory.pek"),
+        ("argmin_k(2*memory.pek + k)", "memory.pek"),
+        (
+            "argmin_k(k + L/k + L/k + L/k + L/k + L/k + L/k + L/k + L/k + L/k + L/k + memory.pek)",
+            "memory.pek",
+        ),
+    ],
+)
+def test_errors_show_what_was_written(text, wrong):
+    """Not the equation that it was read as; the caret stands under what is wrong."""
+    account = derive(load("mlp"), checkpoint="every:k")
+    with pytest.raises(UnknownNameError) as caught:
+        solve(account, text)
+    assert caught.value.where == caret(text, text.index(wrong))
+
+
+def test_a_name_that_is_not_in_a_formula():
+    """The text as it was written, with brackets."""
+    with pytest.raises(UnknownNameError) as caught:
+        solve(None, "argmin_k(L)")
+    assert caught.value.where == "--for k: it is not in argmin_k(L)"
+
+
+def test_one_condition_is_asked(run):
+    """Beside the graph, or after --given."""
+    status, _, err = run("gpt", "memory.static <= 80 GB", "--given", "params <= 4", "--for", "h")
+    assert (status, "one condition is solved" in err) == (2, True)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from symacct.planning.solve_answer import Solution
 
 FORMATS = ("text", "markdown", "json")
-SHAPE = 'GRAPH --given "QUANTITY <= FORMULA" --for NAME, or "FORMULA = FORMULA" --for NAME'
+SHAPE = 'GRAPH "QUANTITY <= FORMULA" --for NAME, or "FORMULA = FORMULA" --for NAME'
 STATES = re.compile(r"[=<>≤≥(]")
 DTYPE = "bf16"
 EPILOG = """\
@@ -32,12 +32,14 @@ examples:
   symacct solve linear --given "intensity.forward >= peak/bandwidth" --for B --workload forward --on h100-sxm
   symacct solve gpt --given "flops.forward(core) >= 1/2 * flops.forward" --for s
   symacct solve "argmin_k(L/k + k)" --at L=96
+  symacct solve mlp "argmin_k memory.peak" --checkpoint every:k --optimizer adamw
 """
 
 
 def add(parser: ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("what", metavar="WHAT", help=SHAPE.replace("%", "%%"))
+    parser.add_argument("condition", metavar="CONDITION", nargs="?", help="the same as --given")
     parser.add_argument("--given", metavar="CONDITION", help="the condition on a graph's quantities")
     parser.add_argument("--for", dest="unknown", metavar="NAME", help="the unknown")
     parser.add_argument("--integer", action="store_true", help="look for integers alone")
@@ -92,6 +94,11 @@ def _question(args: Namespace) -> tuple[Account | None, str, dict[str, int]]:
     Raises:
         UsageError: there is no condition, or no unknown.
     """
+    if args.condition is not None:
+        if args.given is not None:
+            got = f"{args.condition[:36]!r}, and --given {args.given[:36]!r}"
+            raise UsageError("one condition is solved", expected=SHAPE, got=got)
+        args.given = args.condition
     if args.given is None and not STATES.search(args.what):
         fix = f'symacct solve {args.what} --given "memory.static <= 80 GB" --for NAME'
         raise UsageError("there is no condition", expected=SHAPE, got=args.what[:72], fix=fix)

@@ -9,6 +9,7 @@ from symacct.algebra.condition import Condition, merge
 from symacct.algebra.evaluate import names_of
 from symacct.claims import read_claim, resolve
 from symacct.errors import SymacctError
+from symacct.evaluation.doubled import doubled, undoubled
 from symacct.evaluation.machine_names import machine_lets
 from symacct.terms import QUANTITIES
 
@@ -111,9 +112,9 @@ def _column(account: Account | None, text: str, lets: Sequence[str]) -> Column:
         return Column(text.strip(), quantity.expr, quantity.unit, quantity.when)
     names = None if account is None else [*account.source.sizes, *account.policy.names]
     try:
-        claim = read_claim(f"({text}) = ({text})", names, QUANTITIES if account is not None else (), lets)
+        claim = read_claim(doubled(text), names, QUANTITIES if account is not None else (), lets)
     except SymacctError as error:
-        raise error.at(text[:72]) from None
+        raise undoubled(error, doubled(text), text) from None
     side = resolve(claim, None if account is None else account.__getitem__).left
     return Column(text.strip(), side.expr, side.unit, side.when)
 

@@ -14,7 +14,8 @@ from symacct.algebra.normal import normal
 from symacct.algebra.sign import sign_on_box
 from symacct.algebra.symbols import symbol
 from symacct.build import Definition
-from symacct.errors import LimitError, RuleError, SizeError
+from symacct.errors import LimitError, RuleError, SizeError, SymacctError
+from symacct.evaluation.doubled import undoubled
 from symacct.nodes import Graph
 from symacct.planning.solve_answer import Kind, Solution
 from symacct.planning.solve_best import best, read_best
@@ -31,6 +32,7 @@ from symacct.planning.solve_formula import solved
 from symacct.planning.solve_integers import Ranges, integer_set, joined
 from symacct.planning.solve_none import reason_of
 from symacct.planning.solve_reading import Asked, read_asked
+from symacct.planning.solve_segment import is_segment, with_segment
 from symacct.planning.solve_sets import HOLDS, real_set
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
     from sympy import Expr
 
+    from symacct.planning.solve_best import Objective
     from symacct.planning.solve_sets import Span
 
 SECONDS = 20.0
@@ -89,18 +92,38 @@ def solve(
     objective = read_best(text, name)
     stated = objective.equation if objective else text
     unknown = objective.name if objective else _named(name)
-    asked = read_asked(account, stated, unknown, sizes=sizes, lets=lets, assume=tuple(assume))
+    assume = tuple(assume)
+    try:
+        asked = read_asked(account, stated, unknown, sizes=sizes, lets=lets, assume=assume)
+    except SymacctError as error:
+        raise undoubled(error, stated, text.strip(), objective.start) if objective else error from None
+    asked = replace(asked, text=text.strip())
     for condition in asked.box.conditions:
         if condition.is_impossible():
             raise SizeError("the formulas do not hold at these sizes", expected=str(condition), got="never")
     try:
         with within(seconds):
-            return best(asked, objective) if objective else _solved(asked, whole=integer or asked.size)
+            if objective is None:
+                return _solved(asked, whole=integer or asked.size)
+            found = _best(asked, objective)
+        if is_segment(asked.account, objective, assume):
+            found = with_segment(asked, objective, found)
+        if isinstance(found, RuleError):
+            raise found
+        return replace(found, objective=objective.inner.strip())
     except LimitError as error:
         what = f"the question cannot be answered: {error.what}"
         raise RuleError(
             what, where=text.strip()[:72], expected=error.expected, got=error.got, fix=error.fix
         ) from None
+
+
+def _best(asked: Asked, objective: Objective) -> Solution | RuleError:
+    """Return where a formula is best by looking at it alone, or why that does not say."""
+    try:
+        return best(asked, objective)
+    except RuleError as error:
+        return error
 
 
 def _named(name: str | None) -> str:

@@ -10,6 +10,8 @@ from symacct.displayed import Displayed
 if TYPE_CHECKING:
     from sympy import Expr
 
+    from symacct.planning.best_integer import BestInteger
+    from symacct.planning.best_segment import Best
     from symacct.planning.solve_formula import Case
     from symacct.planning.solve_reading import Asked
     from symacct.planning.solve_roots import Root
@@ -55,6 +57,9 @@ class Solution(Displayed):
         ranges: for integers, first and last of each run; None where it has no end.
         checks: what was put in again.
         notes: what a reader should know.
+        objective: the formula that is to be smallest or largest, where one is.
+        segment: the best length of a checkpoint's segment, with the sizes where it is best.
+        whole: the best integer of it, those too that do not divide the count.
     """
 
     asked: Asked
@@ -65,6 +70,9 @@ class Solution(Displayed):
     ranges: tuple[tuple[int, int | None], ...] = ()
     checks: tuple[Check, ...] = ()
     notes: tuple[str, ...] = ()
+    objective: str = ""
+    segment: Best | None = None
+    whole: BestInteger | None = None
 
     @property
     def largest(self) -> int | None:
@@ -85,4 +93,7 @@ class Solution(Displayed):
     @property
     def formula(self) -> Expr | None:
         """The formula of the answer, where there is one."""
-        return self.cases[0].value if self.cases else None
+        if self.cases:
+            return self.cases[0].value
+        alone = self.segment is not None and len(self.segment.cases) == 1
+        return self.segment.cases[0].k if self.segment is not None and alone else None

@@ -14,8 +14,9 @@ from symacct.algebra.normal import normal
 from symacct.algebra.symbols import symbol
 from symacct.algebra.value import value_of
 from symacct.errors import FormulaError, LimitError, RuleError, SizeError
+from symacct.evaluation.doubled import doubled
 from symacct.planning.solve_answer import Check, Solution
-from symacct.planning.solve_checks import allowed, among, derived_at, sides_at
+from symacct.planning.solve_checks import allowed, among, derived_at, sides_at, step
 from symacct.planning.solve_formula import BIND, Case
 from symacct.planning.solve_integers import MOST_TRIED, bounds, integer_set, joined
 from symacct.proof.extremum import is_convex, stationary
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from symacct.planning.solve_reading import Asked
 
 HEAD = re.compile(r"\s*\\?(arg)?(min|max)_\{?(\w+)\}?\s*\(")
+BARE = re.compile(r"\s*\\?arg(min|max)_(?:\{(\w+)\}|(\w+))\s+(?=[^\s(=<>])")
+"""The same of a formula without brackets: ``argmin_k memory.peak``."""
 DOUBLINGS, ROUNDS, MOST_MOVES, MOST_SMALL = 40, 60, 1000, 64
 
 
@@ -41,17 +44,19 @@ class Objective:
         inner: the text of the formula.
         rest: what follows it: ``where ...``.
         largest: whether the largest value is wanted.
+        start: where in the text the formula begins.
     """
 
     name: str
     inner: str
     rest: str
     largest: bool
+    start: int = 0
 
     @property
     def equation(self) -> str:
         """The text of an equation that reads the formula."""
-        return f"({self.inner}) = ({self.inner}) {self.rest}"
+        return doubled(self.inner, self.rest)
 
 
 def read_best(text: str, name: str | None) -> Objective | None:
@@ -62,10 +67,12 @@ def read_best(text: str, name: str | None) -> Objective | None:
 
     >>> read_best("argmin_k(L/k + k)", None).inner
     'L/k + k'
+    >>> read_best("argmin_k memory.peak", None).inner
+    'memory.peak'
     """
     head = HEAD.match(text)
     if head is None:
-        return None
+        return _bare(text, name)
     depth, end = 1, head.end()
     while end < len(text) and depth:
         depth += {"(": 1, ")": -1}.get(text[end], 0)
@@ -80,10 +87,30 @@ def read_best(text: str, name: str | None) -> Objective | None:
             expected=expected,
             got=rest[:40],
         )
-    if name is not None and name != head.group(3):
-        what = f"{head.group(3)} varies, and {name} is asked for"
-        raise FormulaError(what, where=text[:72], expected=f"--for {head.group(3)}", got=f"--for {name}")
-    return Objective(head.group(3), text[head.end() : end - 1], rest, word == "max")
+    _check_name(text, head.group(3), name)
+    return Objective(head.group(3), text[head.end() : end - 1], rest, word == "max", head.end())
+
+
+def _bare(text: str, name: str | None) -> Objective | None:
+    """Return what is to be smallest or largest where it stands in no brackets."""
+    head = BARE.match(text)
+    if head is None:
+        return None
+    varies = head.group(2) or head.group(3)
+    _check_name(text, varies, name)
+    inner, where, rest = text[head.end() :].partition(" where ")
+    return Objective(varies, inner.strip(), (where + rest).strip(), head.group(1) == "max", head.end())
+
+
+def _check_name(text: str, varies: str, name: str | None) -> None:
+    """Refuse a question of one name that is asked for another.
+
+    Raises:
+        FormulaError: it is.
+    """
+    if name is not None and name != varies:
+        what = f"{varies} varies, and {name} is asked for"
+        raise FormulaError(what, where=text[:72], expected=f"--for {varies}", got=f"--for {name}")
 
 
 def best(asked: Asked, objective: Objective) -> Solution:
@@ -95,11 +122,7 @@ def best(asked: Asked, objective: Objective) -> Solution:
     inner = normal(-asked.left if objective.largest else asked.left)
     name = asked.name
     if not inner.has(symbol(name)):
-        raise RuleError(
-            f"{name} is not in the formula: every {name} is as good",
-            expected=f"a formula in {name}",
-            got=str(inner)[:64],
-        )
+        return _indifferent(asked, largest=objective.largest)
     if names_of(inner) != [name]:
         return _as_formula(asked, inner)
     least = max(1, asked.box.least(name))
@@ -109,6 +132,22 @@ def best(asked: Asked, objective: Objective) -> Solution:
     word = "larger" if objective.largest else "smaller"
     reason = f"every {name} that could give a {word} value was tried"
     return Solution(asked, "best", reason, ranges=tuple(ranges), checks=checks, notes=notes)
+
+
+def _indifferent(asked: Asked, *, largest: bool) -> Solution:
+    """Return the answer where the formulas do not hold the size: every one is as good, small ones aside."""
+    name, least = asked.name, max(1, asked.box.least(asked.name))
+    said = f"{name} is not in the formula: every {name} is as good"
+    if asked.others:
+        notes = (f"{name} below {least} is not looked at",) if least > 1 else ()
+        return Solution(asked, "every", said, notes=(*among(asked), *notes))
+    first = step(asked, least, 1)
+    ranges = _with_small(asked, ((first or least, None),), least, largest=largest)
+    checks = tuple(_checks(asked, [(one, one) for one, _ in ranges]))
+    if ranges[0][0] <= max(1, first or 1) and ranges[-1][1] is None:
+        return Solution(asked, "every", said, ranges=ranges, checks=checks[:1], notes=among(asked))
+    reason = f"the formulas hold from {name} = {least} on, without {name}; each smaller one was derived"
+    return Solution(asked, "best", reason, ranges=ranges, checks=checks, notes=among(asked))
 
 
 def _as_formula(asked: Asked, inner: Expr) -> Solution:

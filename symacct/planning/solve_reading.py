@@ -13,7 +13,7 @@ from symacct.claims.check import UnlikeError, walk
 from symacct.claims.sides import Scope
 from symacct.errors import FormulaError, SizeError, SymacctError, UnitError, unknown
 from symacct.proof.assume import bind, read_assumptions
-from symacct.proof.lookup import ELSEWHERE, lookup
+from symacct.proof.lookup import ELSEWHERE, lookup, names_under
 from symacct.proof.prove import placed
 from symacct.quantity import Quantity, add_up
 from symacct.terms import QUANTITIES
@@ -33,6 +33,11 @@ SUFFIX = re.compile(r"(?<![\w.])([0-9][0-9_.]*)(?:[kMBT]|[KMGT]i)(?=\s+[^\W\d])"
 """A number with a suffix before a unit: ``70B parameter``."""
 
 MOST_BELOW = 2
+NO_STATES = "no optimizer: memory has no states in it; --optimizer adamw adds them"
+STATES = re.compile(r"memory\.(?:static|peak|optimizer)\b(?!\([^()]*optimizer)")
+"""Quantities that the states of an optimizer are in, unless another choice of it is named."""
+BARE = re.compile(r"([0-9.]+) read as \1 byte")
+LARGE = 10**6
 ROUNDINGS = frozenset({"ceil", "ceiling", "floor"})
 OWN = re.compile(r"is what \S+ = \.\.\. binds")
 
@@ -108,12 +113,12 @@ def read_asked(
     ('parameter', 12*N - 640000000000)
     """
     given = dict(sizes or {})
-    size = account is not None and _check_size(account, name, given)
+    size = account is not None and _check_size(account, text, name, given)
     rest: Mapping[str, int] = given
     placed_account = account
     if account is not None:
-        placed_account, rest = placed(account, given)
-    names = None if account is None else {*account.source.sizes, *account.policy.names, name}
+        placed_account, rest = _placed(account, text, given)
+    names = None if account is None else {*account.source.sizes, *names_under(text, account.policy), name}
     typed = _typed(text, name, names, lets, finder(placed_account))
     claim = typed.claim
     if claim.relation not in RELATIONS:
@@ -134,7 +139,9 @@ def read_asked(
         )
     kept = (note for note in (*claim.notes, *typed.sides.notes) if not OWN.search(note))
     known = [f"{one} = {value}" for one, value in given.items()] if account is None else []
-    notes = [*kept, *known, *assumptions.texts]
+    notes = [*map(_in_gigabytes, kept), *known, *assumptions.texts]
+    if account is not None and without_states(account, [text, *lets]):
+        notes.append(NO_STATES)
     again = None
     if size and account is not None:
         again = _again(account, text, name, given, lets, assume)
@@ -160,7 +167,7 @@ def _rest(
     return {**account.graph.bound, **sizes}
 
 
-def _check_size(account: Account, name: str, given: Mapping[str, int]) -> bool:
+def _check_size(account: Account, text: str, name: str, given: Mapping[str, int]) -> bool:
     """Say whether the unknown is a size of the graph; check that it can be solved for.
 
     Raises:
@@ -183,7 +190,36 @@ def _check_size(account: Account, name: str, given: Mapping[str, int]) -> bool:
             expected=f"one of: {', '.join(free) or 'none is free'}", got=name,
             fix="leave it out of --at" if name in given else "write --symbolic for a model",
         )  # fmt: skip
-    return name in source.sizes or name in account.policy.names
+    return name in source.sizes or name in names_under(text, account.policy)
+
+
+def without_states(account: Account, texts: Iterable[str]) -> bool:
+    """Say whether texts name memory that an optimizer's states would be in, and a step has none.
+
+    >>> from symacct.account import derive
+    >>> from symacct.readers.files import load
+    >>> without_states(derive(load("mlp")), ["memory.peak <= 80 GB"])
+    True
+    >>> without_states(derive(load("mlp"), optimizer="sgd"), ["memory.peak <= 80 GB"])
+    False
+    """
+    named = any(STATES.search(text) for text in texts)
+    return named and account.trains and account.policy.optimizer is None
+
+
+def _in_gigabytes(note: str) -> str:
+    """Return how a bare number was read, with what was likely meant."""
+    found = BARE.fullmatch(note)
+    if found is None or float(found[1]) >= LARGE:
+        return note
+    return f"{note}: write {found[1]} GB"
+
+
+def _placed(account: Account, text: str, given: Mapping[str, int]) -> tuple[Account, Mapping[str, int]]:
+    """Return an account with sizes bound, and those to be put in later: symbols of other choices too."""
+    own = [name for name in names_under(text, account.policy) if name not in account.policy.names]
+    bound, rest = placed(account, {name: size for name, size in given.items() if name not in own})
+    return bound, {**rest, **{name: given[name] for name in own if name in given}}
 
 
 def _occurs(name: str, claim: Claim, sides: Sides, account: Account | None, *, size: bool) -> bool:
@@ -212,8 +248,9 @@ def _again(
     """Return what derives the account anew with the unknown bound, and gives both sides."""
 
     def sides(size: int) -> tuple[Expr, Expr]:
-        bound, rest = placed(account, {**given, name: size})
-        claim = read_claim(text, {*account.source.sizes, *account.policy.names, name}, QUANTITIES, lets)
+        bound, rest = _placed(account, text, {**given, name: size})
+        names = {*account.source.sizes, *names_under(text, account.policy), name}
+        claim = read_claim(text, names, QUANTITIES, lets)
         found = resolve(claim, finder(bound))
         assumptions = read_assumptions(assume, claim.names)
         bind(assumptions, {**bound.graph.bound, **rest})
@@ -243,8 +280,11 @@ def finder(account: Account | None) -> Callable[[str], Quantity] | None:
 
 
 def region(account: Account, name: str, label: str) -> Quantity | None:
-    """Return what the ops under a label have of a quantity; None where no op stands under it."""
-    if name not in QUANTITIES or name == "tokens" or name.startswith("intensity"):
+    """Return what the ops under a label have of a quantity; None where no op stands under it.
+
+    What has an equals sign is no label: ``memory.peak(checkpoint=none)`` is of another choice.
+    """
+    if "=" in label or name not in QUANTITIES or name == "tokens" or name.startswith("intensity"):
         return None
     whole = account[name]
     terms = [term for term in account.terms(name) if f"/{label.strip()}/" in f"/{term.label}/"]

@@ -6,8 +6,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from symacct.algebra.normal import normal
+from symacct.planning.solve_reading import NO_STATES
 from symacct.printers import text
 from symacct.report.amount import BYTE, SECOND, as_fraction, shown
+from symacct.report.best_segment import best_notes, best_table, integer_lines
 from symacct.report.conditions import listed
 from symacct.report.facts import Fact, Style, style_of
 from symacct.report.verdict import head
@@ -56,26 +58,48 @@ def facts_of(found: Solution, *, math: bool = False) -> list[Fact]:
     asked = found.asked
     style = style_of(asked.account, math=math)
     unit = "" if str(asked.unit) == "1" else f" ({asked.unit})"
-    facts = [*head(asked.account)] if asked.account else [Fact("", f"formulas alone, over {asked.name} > 0")]
+    facts = [*_head(found)] if asked.account else [Fact("", f"formulas alone, over {asked.name} > 0")]
     facts += [
-        Fact("question" if found.kind == "best" else "condition", _stated(found)),
+        Fact("question" if found.objective else "condition", _stated(found)),
         Fact("for", f"{asked.name}{unit}"),
     ]
-    facts += [Fact("read" if " read " in note else "with", note) for note in asked.notes]
+    facts += [Fact(_word(note), note) for note in asked.notes]
     if asked.box.conditions:
         facts.append(Fact("holds for", ", ".join(listed(asked.box.conditions, style.order))))
     facts += list(_sides(found, style))
     facts += list(_answer(found, style))
+    facts += list(_segment(found, style))
     facts += [Fact("note", note) for note in found.notes]
     return facts + [Fact("check", _check(found, one, style)) for one in found.checks]
 
 
+def _word(note: str) -> str:
+    return "note" if note == NO_STATES else "read" if " read " in note else "with"
+
+
+def _head(found: Solution) -> Iterator[Fact]:
+    """Yield the choices; where states of an optimizer could be meant and there is none, that too."""
+    first, *others = head(found.asked.account)
+    none = ", optimizer none" if NO_STATES in found.asked.notes else ""
+    yield Fact(first.word, first.said + none, first.below)
+    yield from others
+
+
 def _stated(found: Solution) -> str:
-    return (
-        found.asked.text
-        if found.kind != "best"
-        else f"the best {found.asked.name} for {found.asked.text.split(') = (')[0][1:]}"
-    )
+    if not found.objective:
+        return found.asked.text
+    return f"the best {found.asked.name} for {found.objective}"
+
+
+def _segment(found: Solution, style: Style) -> Iterator[Fact]:
+    """Yield the best length of a segment by regions, and the best integer with what stands beside it."""
+    if found.segment is not None:
+        for k, where, peak, saved in best_table(found.segment, style.order).rows:
+            tail = f"; {saved}" if saved else ""
+            yield Fact("best", f"{found.segment.name} = {k} for {where}: {peak} byte{tail}")
+        yield from (Fact("note", note) for note in best_notes(found.segment, style.order))
+    if found.whole is not None:
+        yield from (Fact("integer", " ".join(line.split())) for line in integer_lines(found.whole))
 
 
 def _sides(found: Solution, style: Style) -> Iterator[Fact]:
@@ -84,7 +108,7 @@ def _sides(found: Solution, style: Style) -> Iterator[Fact]:
         return
     unit = str(asked.sides.left.unit)
     for word, side in (("left", asked.left), ("right", asked.right)):
-        if normal(side).free_symbols and not (word == "right" and found.kind == "best"):
+        if normal(side).free_symbols and not (word == "right" and found.objective):
             yield Fact(word, style.with_unit(normal(side), unit))
 
 
