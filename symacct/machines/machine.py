@@ -161,7 +161,7 @@ class Machine:
                 f"{self.name} has no {what}",
                 where=f"machine {self.name}",
                 expected=f"a machine whose {what} is known",
-                got=f"{self.title}, of which it is not stated",
+                got=f"none is stated: {self.title}",
                 fix="choose another machine, or write a file of your own (--machines DIR)",
             )
         return found
