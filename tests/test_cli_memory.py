@@ -296,3 +296,45 @@ def test_the_sessions_of_the_page_are_true():
     test = doctest.DocTestParser().get_doctest(session, {}, "memory.md", "memory.md", 0)
     assert test.examples
     assert doctest.DocTestRunner().run(test).failed == 0
+
+
+# ---- sizes that have their value anyway ----
+
+
+@pytest.mark.parametrize(
+    ("words", "bound"),
+    [
+        (("mla", "--workload", "decode", "--at", "B=2,T=64,S=1"), "S=1"),
+        (("llama-3-8b", "--at", "B=2,S=64,L=32"), "L=32"),
+        (("llama-3-8b", "--at", "B=2,S=64,T=64"), "T=64"),
+    ],
+)
+def test_a_size_may_be_given_with_the_value_that_it_has(run, words, bound):
+    """It changes nothing; another value is refused, with what to do."""
+    status, out, _ = run(*words)
+    assert status == 0
+    assert out == run(*words[:-1], words[-1].replace(f",{bound}", ""))[1]
+    name, _, value = bound.partition("=")
+    status, _, err = run(*words[:-1], words[-1].replace(bound, f"{name}={int(value) + 1}"))
+    assert status == 2
+    assert f"size {name} of {words[0]} is bound already" in err
+    assert f"leave {name} out" in err
+
+
+def test_a_cache_is_pointed_to_where_training_binds_its_length(run):
+    """T is S when training: symbols would not open it, a decode step does."""
+    _, _, err = run("llama-3-70b", "--at", "B=32,T=8192")
+    assert "leave T out; --workload decode has a KV cache of T tokens" in err
+    assert "--symbolic" not in err
+    assert run("llama-3-70b", "--workload", "decode", "--at", "B=32,T=8192")[0] == 0
+    _, _, err = run("llama-3-70b", "--at", "B=32,L=8")
+    assert "leave L out, or write --symbolic for a model" in err
+
+
+@pytest.mark.parametrize(
+    ("verb", "name"), [("memory", "adamw"), ("fit", "adamw"), ("plan", "adamw"), ("derive", "none")]
+)
+def test_help_names_the_optimizer_that_is_used(capsys, verb, name):
+    """Verbs about a training run take AdamW unless one is named; the others take none."""
+    assert main([verb, "--help"]) == 0
+    assert f"default: {name}; see symacct list optimizers" in " ".join(capsys.readouterr().out.split())

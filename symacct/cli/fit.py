@@ -42,7 +42,7 @@ def add(parser: ArgumentParser) -> None:
         "--machines", action="append", default=[], metavar="DIR", help="a folder with machines of your own"
     )
     options.add_at(parser)
-    options.add_policy(parser)
+    options.add_policy(parser, optimizer="adamw")
     options.add_convention(parser)
     options.add_format(parser, FORMATS)
     parser.epilog = EPILOG

@@ -39,7 +39,7 @@ def add(parser: ArgumentParser) -> None:
     options.add_graph(parser)
     options.add_symbolic(parser)
     options.add_at(parser)
-    options.add_policy(parser)
+    options.add_policy(parser, optimizer="adamw")
     options.add_convention(parser)
     parser.add_argument(
         "--loss", choices=("sum", "none"), default="sum",

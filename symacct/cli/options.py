@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from symacct.errors import SizeError, SymacctError, UsageError, unknown
+from symacct.cli.bound import check_free, fix_of_workload, has_anyway
+from symacct.errors import SymacctError, UsageError
 from symacct.policy import GRADS, SAVES, UPDATES, WORKLOADS
 
 if TYPE_CHECKING:
@@ -48,10 +49,12 @@ def add_at(parser: ArgumentParser) -> None:
     )
 
 
-def add_policy(parser: ArgumentParser) -> None:
-    """Add the choices of a run."""
+def add_policy(parser: ArgumentParser, *, optimizer: str = "none") -> None:
+    """Add the choices of a run; a verb that takes another optimizer than none says which."""
     parser.add_argument("--workload", choices=WORKLOADS, default="train", help="default: train")
-    parser.add_argument("--optimizer", metavar="NAME", help="default: none; see symacct list optimizers")
+    parser.add_argument(
+        "--optimizer", metavar="NAME", help=f"default: {optimizer}; see symacct list optimizers"
+    )
     parser.add_argument(
         "--precision",
         default="bf16",
@@ -143,28 +146,8 @@ def read_graph(args: Namespace) -> Graph:
     return graph
 
 
-def check_free(name: str, graph: Graph, where: str) -> None:
-    """Check that a name is a size of the graph that is still free.
-
-    Raises:
-        UnknownNameError: it is no size.
-        SizeError: it is bound already.
-    """
-    if name not in graph.sizes and name not in graph.aliases:
-        known = [*graph.order, *graph.aliases]
-        raise unknown("size", name, known, where=f"{where}, graph {graph.name}")
-    if name in graph.bound:
-        raise SizeError(
-            f"size {name} of {graph.name} is bound already",
-            where=where,
-            expected=f"one of: {', '.join(sorted(graph.order)) or 'none is free'}",
-            got=f"{name}, which is {graph.bound[name]}",
-            fix=f"leave {name} out, or write --symbolic for a model",
-        )
-
-
 def read_at(args: Namespace, graph: Graph) -> dict[str, int]:
-    """Return the sizes given by ``--at``; each is a free size of the graph.
+    """Return the sizes given by ``--at``; each is a free size of the graph, or has that value anyway.
 
     Raises:
         SymacctError: a size is unknown, bound already, given twice, or no integer in range.
@@ -180,8 +163,9 @@ def read_at(args: Namespace, graph: Graph) -> dict[str, int]:
             "a size is empty", where="--at", expected="NAME=SIZE or NAME=SIZE,NAME=SIZE", got=text
         )
     sizes = {name: size for name, size in read_sizes(text).items() if name not in own}
+    sizes = {name: size for name, size in sizes.items() if not has_anyway(name, size, sizes, graph)}
     for name in sizes:
-        check_free(name, graph, f"--at {text}")
+        check_free(name, graph, f"--at {text}", fix_of_workload(name, args, graph))
     try:
         sizes = graph.resolved(sizes)
         check_sizes(sizes, graph.order, frozenset(repeat_counts(graph)))

@@ -41,7 +41,7 @@ def add(parser: ArgumentParser) -> None:
     parser.add_argument("--mfu", metavar="0.5", help="the MFU assumed; without it times are bounds")
     parser.add_argument("--price", metavar="'2 $/hour'", help="of one device")
     options.add_at(parser)
-    options.add_policy(parser)
+    options.add_policy(parser, optimizer="adamw")
     options.add_convention(parser)
     options.add_format(parser, FORMATS)
     parser.epilog = EPILOG

@@ -174,7 +174,11 @@ def _formless(name: str, found: tuple[Event | None, Event | None] | None) -> Rul
     mine, real = found or (None, None)
     return RuleError(
         f"the schedule of graph {name} has no one form for every count",
-        expected=str(real),
-        got=str(mine),
+        expected=_step(real),
+        got=_step(mine) if _step(mine) != _step(real) else f"other storages at {_step(mine)}",
         fix="bind the counts of its repeats",
     )
+
+
+def _step(event: Event | None) -> str:
+    return "the end" if event is None else f"{event.phase} of {event.label}"
