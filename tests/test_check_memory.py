@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -186,3 +187,31 @@ def test_a_difference_is_status_1(command: Command, monkeypatch: pytest.MonkeyPa
     status, out, _ = command("check", "linear", "--memory", "--at", "B=2,D=3,K=4")
     assert status == 1
     assert "at the peak only the interpreter has" in out
+
+
+def test_many_points_are_folded(command: Command) -> None:
+    """A line for each policy comes first; rows are shown where they are asked for, and few."""
+    words = ("check", "mlp", "--memory", "--at", "B=2,D=3", "--checkpoint", "none,every:2")
+    status, out, _ = command(*words)
+    assert status == 0
+    assert re.search(r"^checkpoint +points +equal +differs +not vouched$", out, re.MULTILINE)
+    assert re.search(r"^every:2 +[3-9] +\d+ +0 +0$", out, re.MULTILINE)
+    assert re.search(r"^parameters, states, micro-batches +\d+ +0 +0$", out, re.MULTILINE)
+    assert "memory.peak above" not in out
+    assert out.rstrip().endswith("(--all shows every row)")
+    assert "memory.peak above" in command(*words, "--all")[1]
+    assert "(--all" not in command(*words, "--all")[1]
+
+
+def test_points_that_differ_are_not_folded(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A difference is shown with the rows of its point; the other points stay folded."""
+
+    def wrong(*args: Any, **kwargs: Any) -> Any:
+        found = run(*args, **kwargs)
+        return replace(found, peak=4) if args[1]["L"] == 1 else found
+
+    monkeypatch.setattr("symacct.execution.memory_check.run", wrong)
+    status, out, _ = command("check", "mlp", "--memory", "--at", "B=2,D=3", "--checkpoint", "none")
+    assert status == 1
+    assert "at B = 2, D = 3, L = 1 " in out
+    assert "at B = 2, D = 3, L = 2 " not in out

@@ -27,7 +27,7 @@ FIXED: Mapping[str, Any] = {
 
 CHOICES: Mapping[str, Any] = {
     "checkpoints": None, "grads": GRADS[0], "update": UPDATES[0], "hold_output": False, "accumulate": "1",
-    "input_grad": False,
+    "input_grad": False, "all": False,
 }  # fmt: skip
 """What a check of memory lets one choose, where nothing is said."""
 
@@ -81,6 +81,7 @@ def _add_memory(parser: ArgumentParser) -> None:
         help="micro-batches; their gradients against one batch's too",
     )
     memory.add_argument("--input-grad", action="store_true", help="form the gradients of the inputs too")
+    memory.add_argument("--all", action="store_true", help="every row of every point; nothing folded")
 
 
 def _seed(text: str) -> int:

@@ -9,14 +9,18 @@ from symacct.cli import options, output
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from symacct.execution.check import Row
     from symacct.execution.memory_check import MemoryCheck
     from symacct.execution.memory_compare import MemoryRow
     from symacct.policy import Policy
     from symacct.report.table import Table
 
-FAILED = 1
+FAILED, FEW = 1, 2
+"""The status where anything differs, and up to how many points every row is shown."""
+VERDICTS = ("equal", "differs", "not vouched")
+OTHERS = "parameters, states, micro-batches"
 
 
 def run_memory(args: Namespace) -> int:
@@ -37,7 +41,7 @@ def run_memory(args: Namespace) -> int:
     if args.format == "json":
         output.write(output.envelope("check", _given(args, policies), _record(found)))
     else:
-        output.write(_shown(args.format, found, policies[0]))
+        output.write(_shown(args.format, found, policies[0], every=args.all))
     return 0 if found.passed else FAILED
 
 
@@ -85,7 +89,8 @@ def _record(found: MemoryCheck) -> dict[str, Any]:
     }
 
 
-def _shown(form: str, found: MemoryCheck, policy: Policy) -> str:
+def _shown(form: str, found: MemoryCheck, policy: Policy, *, every: bool) -> str:
+    """Return the summary, and the rows: all where they are few or asked for, else those that differ."""
     from dataclasses import replace
 
     from symacct.policy import Checkpoint
@@ -98,12 +103,43 @@ def _shown(form: str, found: MemoryCheck, policy: Policy) -> str:
     def shown(table: Table) -> str:
         return as_markdown(table) if form == "markdown" else as_text(table, width)
 
+    lines += [shown(_summary(found)), ""]
+    whole = every or len(list(groupby(found.rows, key=_point))) <= FEW
     for name, rows in groupby(found.rows, key=lambda row: row.policy):
-        lines += [f"checkpoint {name}", "", shown(_table(list(rows))), ""]
-    lines += [shown(_others(found)), ""] if found.others else []
+        points = [list(some) for _, some in groupby(rows, key=_point)]
+        own = [row for some in points if whole or _differs(some) for row in some]
+        lines += [f"checkpoint {name}", "", shown(_table(own)), ""] if own else []
+    others = [row for row in found.others if whole or _differs([row])]
+    lines += [shown(_others(others)), ""] if others else []
     for title, texts in (("differences", found.differences), ("not vouched for", found.unvouched)):
         lines += [title, *(piece for one in texts for piece in wrap(f"  {one}", width)), ""] if texts else []
-    return "\n".join([*lines, _verdict(found)])
+    return "\n".join([*lines, _verdict(found) + ("" if whole else " (--all shows every row)")])
+
+
+def _point(row: MemoryRow) -> tuple[str, Mapping[str, int]]:
+    return row.policy, row.sizes
+
+
+def _differs(rows: Sequence[MemoryRow | Row]) -> bool:
+    return any(row.verdict == "differs" for row in rows)
+
+
+def _summary(found: MemoryCheck) -> Table:
+    """Return a row for each policy: its points, and how many rows are equal, differ and cannot be told."""
+    from symacct.report.table import Column, Table
+
+    lines = []
+    for name, rows in groupby(found.rows, key=lambda row: row.policy):
+        own = list(rows)
+        lines.append((name, str(len(list(groupby(own, key=_point)))), *_counts(own)))
+    if found.others:
+        lines.append((OTHERS, "", *_counts(found.others)))
+    titles = (Column(title, right=True) for title in ("points", *VERDICTS))
+    return Table((Column("checkpoint"), *titles), tuple(lines))
+
+
+def _counts(rows: Sequence[MemoryRow | Row]) -> tuple[str, ...]:
+    return tuple(str(sum(row.verdict == verdict for row in rows)) for verdict in VERDICTS)
 
 
 def _verdict(found: MemoryCheck) -> str:
@@ -133,12 +169,11 @@ def _lines(rows: Sequence[MemoryRow]) -> Iterator[tuple[str, ...]]:
             yield (f"  {row.what}", f"{row.derived:,}", found, f"{row.counted:,}", row.unit, row.verdict)
 
 
-def _others(found: MemoryCheck) -> Table:
+def _others(others: Sequence[Row]) -> Table:
     from symacct.report.table import Column, Table
 
     titles = (Column("what"), Column("derived", right=True), Column("tracked", right=True))
     rows = tuple(
-        (row.what, f"{row.derived:,}", f"{row.counted:,}", row.unit, row.verdict, row.note)
-        for row in found.others
+        (row.what, f"{row.derived:,}", f"{row.counted:,}", row.unit, row.verdict, row.note) for row in others
     )
     return Table((*titles, Column("unit"), Column("verdict"), Column("note")), rows)
