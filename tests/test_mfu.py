@@ -325,3 +325,56 @@ def test_a_machine_is_needed(symacct):
     """Utilisation is of a peak."""
     status, _, err = symacct("mfu --params 1B --tokens-per-second 9")
     assert (status, err.splitlines()[0]) == (2, "utilisation is of a machine's peak")
+
+
+@pytest.mark.parametrize(
+    ("rate", "machine", "noted"),
+    [
+        ("380", "1024xh100-sxm", True),
+        ("380 token/s", "1024xh100-sxm", True),
+        ("380 token/(s*device)", "1024xh100-sxm", False),
+        ("390k token/s", "1024xh100-sxm", False),
+        ("10", "h100-sxm", False),
+        ("1", "8xh100-sxm", False),
+    ],
+)
+def test_a_rate_of_one_device_that_is_taken_for_all(rate, machine, noted):
+    """A bare rate is of all devices; where it is plausible for one alone, a note says how to write that."""
+    made = mfu("llama-3-70b", Measurement(tokens_per_second=rate), sizes={"S": 8192}, on=machine)
+    notes = [note for note in made.notes if "token/(s*device)" in note]
+    assert bool(notes) == noted
+    if noted:
+        own = Measurement(tokens_per_second="380 token/(s*device)")
+        each = mfu("llama-3-70b", own, sizes={"S": 8192}, on=machine)
+        assert f"MFU would be {100 * float(each.mfu):.4g} %" in notes[0]
+        assert each.mfu == 1024 * made.mfu
+
+
+def test_the_fix_of_a_rate_repeats_it(symacct):
+    """The number is the user's; what is proposed is read."""
+    status, _, err = symacct("mfu --achieved 141TFLOP/s --on 1024xa100-sxm-80gb")
+    assert (status, "'141TFLOP/(s*device)'" in err, "420" in err) == (2, True, False)
+    assert symacct("mfu --achieved 141TFLOP/(s*device) --on 1024xa100-sxm-80gb")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("plan", "--params", "-70B", "--tokens", "1T", "--on", "h100-sxm"), "is not positive"),
+        (
+            ("mfu", "gpt2", "--at", "S=8", "--tokens-per-second", "-80k", "--on", "h100-sxm"),
+            "is not positive",
+        ),
+        (
+            ("plan", "--params", "7B", "--tokens", "1T", "--on", "-2xh100-sxm"),
+            "unknown machine '-2xh100-sxm'",
+        ),
+        (("derive", "mlp", "--at", "-3"), "a size is written NAME=NUMBER"),
+        (("plan", "--params", "--tokens", "1T"), "expected one argument"),
+    ],
+)
+def test_values_that_begin_with_a_minus_sign(symacct, words, said):
+    """They are values, and refused as such; an option is none."""
+    status, _, err = symacct(" ".join(words))
+    assert (status, said in err) == (2, True)
+    assert "expected  " in err

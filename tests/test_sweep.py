@@ -278,3 +278,29 @@ def test_progress_is_told(monkeypatch):
     found = sweep([make_case(None, ["B*2"])], {"B": range(1, 11)}, block=3)
     assert write_csv(found, io.StringIO(), lambda done, whole: told.append((done, whole))) == 10
     assert told == [(3, 10), (6, 10), (9, 10), (10, 10)]
+
+
+def test_the_first_line_says_each_choice_once(capsys):
+    """What differs from row to row stands in the rows; states that are not there are named."""
+    words = ["sweep", "mlp", "memory.peak", "--over", "B=1,2", "--at", "D=8,L=4"]
+    assert main([*words, "--checkpoint", "every:2,sqrt"]) == 0
+    first, second, *_ = capsys.readouterr().err.splitlines()
+    assert first.count("checkpoint") == 1
+    assert first.endswith("saves backward, optimizer none; checkpoint as in the rows")
+    assert second.startswith("note: no optimizer")
+    assert main([*words, "--optimizer", "adamw"]) == 0
+    err = capsys.readouterr().err
+    assert "optimizer adamw" in err
+    assert "no optimizer" not in err
+    assert main(["sweep", "mlp", "flops.model", *words[3:], "--precision", "bf16,fp32"]) == 0
+    err = capsys.readouterr().err
+    assert err.splitlines()[0].count("precision") == 1
+    assert "optimizer" not in err
+
+
+def test_an_error_shows_the_formula_as_it_was_written(capsys):
+    """Once, with the caret under what is wrong."""
+    assert main(["sweep", "mlp", "2*memory.pek", "--over", "B=1,2", "--at", "D=8,L=4"]) == 2
+    where, mark = capsys.readouterr().err.splitlines()[1:3]
+    assert where.split() == ["where", "2*memory.pek"]
+    assert mark.index("^") == where.index("memory.pek")

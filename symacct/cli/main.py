@@ -9,7 +9,7 @@ from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from difflib import get_close_matches
 from importlib import import_module
 from io import TextIOWrapper
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from symacct import __version__
 from symacct.errors import SymacctError, UsageError, unknown
@@ -40,6 +40,7 @@ VERBS = {
 }
 """The verbs, in the order of the help; each is a module of this package."""
 
+NEGATIVE = re.compile(r"-\.?\d")
 STRANGER = re.compile(r"unrecognized arguments: (?P<flag>\S+)")
 CHOICE = re.compile(
     r"argument (?P<flag>[^:]+): invalid choice: '?(?P<got>.*?)'? \(choose from (?P<known>.*)\)", re.DOTALL
@@ -77,6 +78,27 @@ class Parser(ArgumentParser):
             near = get_close_matches(stranger["flag"].partition("=")[0], list(self.flags()), n=1, cutoff=0.5)
             fix = f"did you mean {near[0]!r}?" if near else fix
         raise UsageError(f"{self.prog}: {message}", expected=self.shape(), fix=fix)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Parse; a value that begins with a minus sign and a digit is the value of the option before it."""
+        given = sys.argv[1:] if args is None else list(args)
+        return super().parse_known_args(self._joined(given), namespace)
+
+    def _joined(self, given: list[str]) -> list[str]:
+        """Return arguments with ``--params -70B`` as ``--params=-70B``, whose value is refused in words."""
+        valued = {
+            flag: flag.startswith("--")
+            for action in self._actions
+            if action.nargs is None
+            for flag in action.option_strings
+        }
+        found: list[str] = []
+        for word in given:
+            if found and found[-1] in valued and NEGATIVE.match(word):
+                found[-1] += f"={word}" if valued[found[-1]] else word
+            else:
+                found.append(word)
+        return found
 
     def shape(self) -> str:
         """Return what is to be written, flags left out."""

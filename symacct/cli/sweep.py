@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from symacct.evaluation.sweep import Sweep
     from symacct.evaluation.sweep_cases import Case
+    from symacct.policy import Policy
 
 VARIED = ("precision", "optimizer", "convention", "checkpoint")
 EPILOG = """\
@@ -56,7 +57,8 @@ def add(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Sweep, and write the rows as they are worked out; what else is to be said goes beside them."""
     found = _sweep(args)
-    said = [_choices(found), *dict.fromkeys(note for case in found.cases for note in case.notes)]
+    notes = dict.fromkeys(note for case in found.cases for note in case.notes)
+    said = [_choices(found), *_without_states(found), *notes]
     if args.output is None:
         rows = _write(found, sys.stdout)
         sys.stderr.write("\n".join([*said, _end(found, rows)]) + "\n")
@@ -94,10 +96,34 @@ def _choices(found: Sweep) -> str:
     account = found.cases[0].account
     if account is None:
         return ""
-    varied = list(found.cases[0].labels)
-    also = f"; {', '.join(varied)} as in the rows" if varied else ""
-    chosen = f"convention {account.convention.describe()}; {account.policy.describe()}{also}"
-    return f"graph {account.graph.name}; {chosen}"
+    varied = [name for name in found.cases[0].labels if name in VARIED]
+    chosen = [f"convention {account.convention.describe()}"] if "convention" not in varied else []
+    policy = ", ".join(part for part in _parts(account.policy) if part.split(" ")[0] not in varied)
+    none = ", optimizer none" if _stateless(found) else ""
+    also = [f"{', '.join(found.cases[0].labels)} as in the rows"] if found.cases[0].labels else []
+    return "; ".join([f"graph {account.graph.name}", *chosen, policy + none, *also])
+
+
+def _parts(policy: Policy) -> list[str]:
+    """Return the choices of a policy, each in words; commas inside brackets part nothing."""
+    return _texts(policy.describe())
+
+
+def _stateless(found: Sweep) -> bool:
+    """Say whether quantities that an optimizer's states are in are swept, and no row has one."""
+    from symacct.planning.solve_reading import without_states
+
+    texts = [[*(column.text for column in case.columns), *case.lets] for case in found.cases]
+    return all(
+        case.account is not None and without_states(case.account, said)
+        for case, said in zip(found.cases, texts, strict=True)
+    )
+
+
+def _without_states(found: Sweep) -> list[str]:
+    from symacct.planning.solve_reading import NO_STATES
+
+    return [f"note: {NO_STATES}"] if _stateless(found) else []
 
 
 def _sweep(args: Namespace) -> Sweep:

@@ -119,11 +119,22 @@ def _achieved(given: Stated, devices: int) -> Entry:
     if q.unit != per_device and devices > 1:
         raise UnitError(
             f"{given} may be of one device or of all {devices:,}", expected=f"{given}/device",
-            got=str(given)[:64], fix="write the rate of one device: 420 TFLOP/(s*device)",
+            got=str(given)[:64],
+            fix=f"write the rate of one device: '{_of_one(given)}', if it is one's",
         )  # fmt: skip
     return Entry(
         "achieved", "X", "", fraction(q.expr), per_device, "FLOP/s as stated, its numerator unchecked"
     )
+
+
+def _of_one(given: Stated) -> str:
+    """Return a rate as one of each device: ``140 TFLOP/(s*device)``.
+
+    >>> _of_one("141.5 TFLOP/s"), _of_one("3e15 FLOP/second")
+    ('141.5 TFLOP/(s*device)', '3e15 FLOP/(second*device)')
+    """
+    above, slash, below = str(given).strip().rpartition("/")
+    return f"{above}/({below}*device)"[:64] if slash else f"{given}/device"[:64]
 
 
 def _batch(measured: Measurement) -> list[Entry]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from symacct.account import Account, derive
@@ -20,7 +21,6 @@ from symacct.readers.files import load
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from fractions import Fraction
     from pathlib import Path
 
     from symacct.build import Definition
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ImpossibleError", "Measurement", "Utilisation", "mfu"]
 
+LEAST = Fraction(1, 100)
+"""A utilisation below this is likely a slip."""
 TERA = "TFLOP/(device*s)"
 RULES = (
     Rule("throughput.tokens", "R", "r*n", "token/second", "of all devices"),
@@ -167,7 +169,7 @@ def mfu(
         machine,
         tuple(table.values()),
         tuple(_counted(subject)),
-        tuple(_notes(table, is_graph=account is not None)),
+        (*_of_each(table), *_notes(table, is_graph=account is not None)),
     )
 
 
@@ -262,6 +264,18 @@ def _counted(subject: Subject | None) -> list[tuple[str, str]]:
     costs += ["lookups of embeddings"]
     costs += ["what is run again (HFU has it)", "the optimizer"] if account.trains else []
     return [("counted", ", ".join(found)), ("only costs time", ", ".join((*costs, *ONLY_TIME)))]
+
+
+def _of_each(table: Mapping[str, Entry]) -> list[str]:
+    """Return a note where a rate of all devices is likely that of one: tiny, and plausible for one."""
+    rate, value, count = table.get("R"), table["u"].value, table["n"].value
+    if rate is None or rate.formula or not (value < LEAST <= value * count <= 1):
+        return []
+    tokens, each = f"{float(rate.value):.6g}", float(value * count)
+    said = (
+        f"{tokens} token/s is taken as that of all {int(count):,} devices together; were it each device's, "
+    )
+    return [f"{said}MFU would be {100 * each:.4g} %: write {tokens} token/(s*device)"]
 
 
 def _notes(table: Mapping[str, Entry], *, is_graph: bool) -> list[str]:
