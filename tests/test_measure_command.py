@@ -145,6 +145,15 @@ def test_bad_input_is_refused(capsys, words, said):
     assert "Traceback" not in err
 
 
+@pytest.mark.parametrize("sizes", ["B=1000000,D=1000000,L=10", "B=100000000000,D=8,L=1"])
+def test_what_cannot_be_held_is_refused_before_calibration(capsys, sizes):
+    """Nothing is calibrated for sizes whose parameters or inputs alone are too large."""
+    status, out, err = run(capsys, "mlp", "--at", sizes)
+    assert (status, out) == (2, "")
+    assert "takes more memory than may be used" in err
+    assert "calibrating" not in err
+
+
 def test_choices_are_those_of_the_device():
     assert command.KINDS == measure_device.KINDS
     assert command.DTYPES == measure_device.MEASURED

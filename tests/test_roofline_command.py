@@ -11,9 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from symacct.account import derive
 from symacct.cli.main import main
 from symacct.errors import ReadError
-from symacct.evaluation.points import points_of
+from symacct.evaluation.points import Measured, points_of
+from symacct.evaluation.roofline import Roofline
+from symacct.machines import load as machine
+from symacct.plot.roofline import MARKERS, together
+from symacct.plot.roofline import _figure as picture
+from symacct.readers.files import load
 
 DOCS = Path(__file__).parent.parent / "docs"
 LINEAR = ("roofline", "linear", "--workload", "forward")
@@ -213,6 +219,28 @@ def test_the_picture_is_drawn_the_same_each_time(run, tmp_path):
         assert files[0].read_bytes().startswith(start)
 
 
+def test_points_at_one_place_are_one_marker():
+    """Decoding puts every product with weights at one place; measured points have at most a dozen names."""
+    pytest.importorskip("matplotlib")
+    account = derive(load("llama-3-8b"), workload="decode")
+    made = Roofline(account, machine("h100-sxm"), {"B": 1, "T": 1024})
+    counts = range(1, 31)
+    measured = [Measured(f"p{n}", Fraction(10**9), Fraction(10**6 * n * n), Fraction(1, n)) for n in counts]
+    figure = picture([made], measured)
+    (axes,) = figure.axes
+    drawn = [line for line in axes.lines if line.get_marker() in MARKERS and line.get_markersize() == 7]
+    places = [(line.get_xdata()[0], line.get_ydata()[0]) for line in drawn]
+    assert len(together(places)) == len(places)
+    labels = [line.get_label() for line in drawn]
+    more = [re.search(r" and (\d+) more", label) for label in labels]
+    pairs = [2 if ", " in label else 1 for label in labels]
+    assert sum(two + int(one[1]) if one else two for one, two in zip(more, pairs, strict=True)) == 12
+    assert any(re.fullmatch(r"gate/matmul, up/matmul and \d+ more", label) for label in labels)
+    named = [text.get_text() for text in axes.texts]
+    assert len(named) == 12
+    assert named[0] == "p1"
+
+
 def test_a_graph_without_work_has_no_points(run, tmp_path):
     """Nothing but a lookup: its bytes are timed, and a picture of no work is refused."""
     source = tmp_path / "only.py"
@@ -286,3 +314,12 @@ def test_the_file_of_the_docs_is_read(tmp_path):
     machine = load(str(path))
     assert str(machine.peak("bf16")) == "300 TFLOP/s"
     assert str(machine.links[0].figure) == "32 GB/s"
+
+
+def test_the_sizes_of_the_docs(run):
+    """From which batch decoding is compute-bound, as the page states it."""
+    text = (DOCS / "roofline.md").read_text(encoding="utf-8")
+    stated = re.search(r"There the products with weights.*?head\.", text, re.DOTALL)
+    words = ("roofline", "llama-3-8b", "--workload", "decode", "--on", "h100-sxm", "--at", "B=1,T=1024")
+    found = set(re.findall(r"B < [\d.]+", run(*words)[1]))
+    assert set(re.findall(r"B < [\d.]+", stated[0])) == found

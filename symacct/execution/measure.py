@@ -11,8 +11,9 @@ from symacct.evaluation.operations import TENSOR
 from symacct.evaluation.roofline import Roofline
 from symacct.execution.measure_calibrate import PEAK, again, calibrate, machine_of
 from symacct.execution.measure_clock import repeats_for
-from symacct.execution.measure_run import BUDGET, WARM, beside, number, time_step
+from symacct.execution.measure_run import ALLOWED, BUDGET, WARM, beside, number, time_step
 from symacct.execution.measure_sizes import scales
+from symacct.terms import inputs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -71,6 +72,9 @@ def measure(
     """
     dtype = account.policy.precision.activations
     device.require(dtype)
+    for given in points:
+        if set(account.graph.order) <= given.keys():
+            _possible(account.bind({name: given[name] for name in account.graph.order}), device)
     rates = calibrate(device, tuple(dict.fromkeys((dtype, *ALWAYS))), tell)
     machine = machine_of(device, rates, today)
     chosen = [sizes for given in points or [{}] for sizes in scales(account, machine, given)]
@@ -94,6 +98,23 @@ def measure(
     return Measurement(machine, device.setting, rates, runs)
 
 
+def _possible(account: Account, device: Device) -> None:
+    """Refuse, before anything is calibrated, what cannot be held: parameters and inputs live all the while.
+
+    Raises:
+        SizeError: they alone are too large.
+    """
+    held = inputs(account.graph, account.graph.inputs, account.policy)
+    nbytes = number(account["memory.parameters"].expr) + sum(number(one.expr) for one in held)
+    if device.memory is not None and nbytes > ALLOWED * device.memory:
+        raise SizeError(
+            f"a step of {account.graph.name} takes more memory than may be used: parameters and inputs alone",
+            where=", ".join(f"{name}={size}" for name, size in account.source.bound.items()) or None,
+            expected=f"at most {float(ALLOWED * device.memory / 10**9):.3g} GB",
+            got=f"{float(nbytes / 10**9):.3g} GB", fix="choose smaller sizes",
+        )  # fmt: skip
+
+
 def _short_enough(account: Account, machine: Machine, repeats: int | None) -> None:
     """Refuse a step whose runs would take too long by prediction alone.
 
@@ -105,7 +126,15 @@ def _short_enough(account: Account, machine: Machine, repeats: int | None) -> No
     if seconds == 0:
         what = f"there is nothing to measure in {account.graph.name}"
         raise UsageError(what, expected="an op that works or moves bytes", got="views alone")
-    count = 2 * (repeats or repeats_for(seconds, BUDGET / 2)) + WARM
+    _in_time(account, seconds, 2 * (repeats or repeats_for(seconds, BUDGET / 2)) + WARM)
+
+
+def _in_time(account: Account, seconds: Fraction, count: int) -> None:
+    """Refuse so many runs of a step where they would take too long.
+
+    Raises:
+        SizeError: they would.
+    """
     if seconds * count > LONGEST_RUN:
         raise SizeError(
             f"measuring {account.graph.name} would take too long: one step at least {float(seconds):.3g} s",

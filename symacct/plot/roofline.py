@@ -27,6 +27,9 @@ LINES = ("-", "--", "-.", ":")
 MARKERS = "osD^v<>ph*X8"
 FILLS = ("none", "0.8", "0.55", "0.3")
 MOST_NAMED = 12
+"""Ops that are drawn, and measured points that are named."""
+NEAR = 0.05
+"""Decades within which one marker would cover another."""
 RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 SETTINGS = {
     "svg.hashsalt": SALT,
@@ -180,16 +183,55 @@ def _points(axes: Any, points: Sequence[tuple[int, Point]]) -> None:
     markers: dict[str, str] = {}
     for machine in dict.fromkeys(place for place, _ in points):
         *ops, whole = [point for place, point in points if place == machine]
-        groups: dict[tuple[Expr, Expr], list[str]] = {}
-        for point in ops:
-            groups.setdefault((point.intensity, point.rate), []).append(point.name)
+        groups = together([(float(one.intensity), float(one.rate)) for one in ops])
         fill = FILLS[machine % len(FILLS)]
-        for place, names in groups.items():
-            label = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+        for group in groups:
+            place = (ops[group[0]].intensity, ops[group[0]].rate)
+            label = joined([ops[n].name for n in group], [one.name for one in ops])
             shown = None if label in markers else label
             marker = markers.setdefault(label, MARKERS[len(markers) % len(MARKERS)])
             _mark(axes, place, marker, 7, fill, shown)
         _mark(axes, (whole.intensity, whole.rate), "P", 11, fill, None if machine else whole.name)
+
+
+def together(places: Sequence[tuple[float, float]]) -> list[list[int]]:
+    """Return points that markers would cover, by their numbers: those near the first of each group.
+
+    >>> together([(1.0, 1e12), (1000.0, 1e12), (1.02, 1.02e12)])
+    [[0, 2], [1]]
+    """
+    groups: list[list[int]] = []
+    for number, place in enumerate(places):
+        for group in groups:
+            if all(abs(log10(a / b)) <= NEAR for a, b in zip(places[group[0]], place, strict=True)):
+                group.append(number)
+                break
+        else:
+            groups.append([number])
+    return groups
+
+
+def joined(names: Sequence[str], known: Sequence[str]) -> str:
+    """Return one label for ops at one place: the ends of two names that tell them from all others.
+
+    >>> names = ["a/q/matmul", "a/o/matmul", "a/k/matmul"]
+    >>> joined(names, [*names, "a/add"])
+    'q/matmul, o/matmul and 1 more'
+    """
+    if len(names) == 1:
+        return names[0]
+    more = f" and {len(names) - 2} more" if len(names) > 2 else ""
+    return ", ".join(_end(name, known) for name in names[:2]) + more
+
+
+def _end(name: str, known: Sequence[str]) -> str:
+    """Return the shortest end of a path that no other path has."""
+    parts = name.split("/")
+    for count in range(1, len(parts)):
+        end = "/".join(parts[-count:])
+        if sum(one == end or one.endswith(f"/{end}") for one in known) == 1:
+            return end
+    return name
 
 
 def _mark(axes: Any, place: tuple[Expr, Expr], marker: str, size: int, fill: str, label: str | None) -> None:
@@ -199,9 +241,14 @@ def _mark(axes: Any, place: tuple[Expr, Expr], marker: str, size: int, fill: str
 
 
 def _measured(axes: Any, measured: Sequence[Measured]) -> None:
-    """Draw measurements as filled markers, each with its name beside it."""
-    for place, one in enumerate(measured):
-        x, y = float(one.flops / one.moved), float(one.flops / one.seconds)
+    """Draw measurements as filled markers; those that take longest have their names beside them."""
+    places = [(float(one.flops / one.moved), float(one.flops / one.seconds)) for one in measured]
+    groups = together(places)
+    longest = sorted(groups, key=lambda group: -max(measured[n].seconds for n in group))[:MOST_NAMED]
+    for place, (x, y) in enumerate(places):
         axes.plot([x], [y], linestyle="none", marker="o", markersize=6, color="black", zorder=4,
                   label="measured" if place == 0 else None)  # fmt: skip
-        axes.annotate(one.name, (x, y), textcoords="offset points", xytext=(6, -9), fontsize=7)
+    names = [one.name for one in measured]
+    for group in longest:
+        label = joined([names[n] for n in group], names)
+        axes.annotate(label, places[group[0]], textcoords="offset points", xytext=(6, -9), fontsize=7)
