@@ -17,11 +17,12 @@ from symacct.algebra.evaluate import evaluate
 
 
 class Heap:
-    """Bytes that live; ``only`` are the numbers of the blocks that count, in order of birth."""
+    """Bytes that live, now and after each birth; ``only`` are the numbers of the blocks that count."""
 
     def __init__(self, only=None):
         self.only, self.born, self.live, self.peak = only, 0, 0, 0
         self.saved, self.again, self.kept = set(), Counter(), 0
+        self.levels = []
 
 
 class Block:
@@ -32,6 +33,7 @@ class Block:
         self.nbytes = nbytes if heap.only is None or self.number in heap.only else 0
         heap.born, heap.live = heap.born + 1, heap.live + self.nbytes
         heap.peak = max(heap.peak, heap.live)
+        heap.levels.append(heap.live)
 
     def __del__(self):
         self.heap.live -= self.nbytes
@@ -238,19 +240,21 @@ class Oracle:
 
         for position, call in enumerate(todo[: last + 1]):
             saves = call.need and position >= len(segment.before)
-            if position == last and not runs:
-                values = dict(zip(call.node.ins, call.ins, strict=True))
-                saved = {name: block(values[name]) for name in self.program.record(call).reads}
-            else:
-                saved = self.run(call, env, left, block, saves=saves)
-                self.heap.again[call.node.label] += not call.node.op.alias
-            if saves:
-                waiting = frame.grads.get(call, lambda: None)()
-                if waiting is not None:
-                    waiting.saved = saved
-                del waiting
-            if position != last or runs:
-                self.finish(call, env, left, self.derivative(call, env, saved) if saves else None)
+            self.once_more(call, env, left, block, frame, saves=saves, runs=runs or position < last)
+
+    def once_more(self, call, env, left, block, frame, *, saves, runs):
+        """Run one call of a segment again, or only save what enters it where the rest is not needed."""
+        if runs:
+            saved = self.run(call, env, left, block, saves=saves)
+            self.heap.again[call.node.label] += not call.node.op.alias
+        else:
+            values = dict(zip(call.node.ins, call.ins, strict=True))
+            saved = {name: block(values[name]) for name in self.program.record(call).reads}
+        waiting = frame.grads.get(call, lambda: None)()
+        if saves and waiting is not None:
+            waiting.saved = saved
+        if runs:
+            self.finish(call, env, left, self.derivative(call, env, saved) if saves else None)
 
     def stop(self, todo, before):
         """Return the position of the last call that runs again, and whether its kernel runs."""

@@ -1,4 +1,4 @@
-"""The largest of random formulas: none that is needed is dropped, and a region is where one is the largest."""
+"""The largest of random formulas: what is needed stays, and a region is where its formula is the largest."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from random_graphs import random_graph
 
 from symacct import load
 from symacct.account import derive
-from symacct.derivation.timeline import at_sizes, sizes_at, worst
+from symacct.derivation.timeline import at_sizes, deaths, sizes_at, worst
 from symacct.nodes import Repeat
 
 SIZES = {
@@ -48,14 +48,27 @@ CORE = tuple({"checkpoint": f"selective:{at}"} for at in ("core", "core:full", "
 
 
 def compare(account, sizes, what):
-    """Compare both peaks, what runs again, and that nothing but what is taken over outlives the step."""
+    """Compare what lives after each step, both peaks, and what runs again."""
     whole, kept = counted(account.graph, account.policy, sizes)
     steps = at_sizes(account.graph, account.policy, sizes)
     size = sizes_at(account.graph, account.policy, sizes)
     assert worst(steps, size).nbytes == whole.peak, what
     assert worst(steps, size, lambda storage: storage.saved).nbytes == kept.peak, what
+    for action, born, level in levels(steps, size):
+        assert level == whole.levels[born], (what, action.label, action.phase)
     again = [action for action in steps.actions if action.phase == "recompute" and action.runs]
     assert Counter(action.label for action in again) == +whole.again, what
+
+
+def levels(steps, size):
+    """Yield each step that makes something, how much has been made by then, and the bytes alive in it."""
+    ends, level, born = deaths(steps), 0, 0
+    for at, action in enumerate(steps.actions):
+        level += sum(map(size, action.makes))
+        born += len(action.makes)
+        if action.makes:
+            yield action, born, level
+        level -= sum(map(size, ends.get(at, ())))
 
 
 @pytest.mark.parametrize("name", SIZES)
