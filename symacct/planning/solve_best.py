@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sympy import Integer, Max, Min, ceiling, floor
@@ -16,9 +16,11 @@ from symacct.algebra.value import value_of
 from symacct.errors import FormulaError, LimitError, RuleError, SizeError
 from symacct.evaluation.doubled import doubled
 from symacct.planning.solve_answer import Check, Solution
-from symacct.planning.solve_checks import allowed, among, derived_at, sides_at, step
+from symacct.planning.solve_cases import begins, cases_of, is_meant, is_served
+from symacct.planning.solve_checks import allowed, among, step
 from symacct.planning.solve_formula import BIND, Case
-from symacct.planning.solve_integers import MOST_TRIED, bounds, integer_set, joined
+from symacct.planning.solve_integers import MOST_TRIED, bounds, integer_set, joined, overlap
+from symacct.planning.solve_sides import derived_at, sides_at
 from symacct.proof.extremum import is_convex, stationary
 
 if TYPE_CHECKING:
@@ -26,13 +28,14 @@ if TYPE_CHECKING:
 
     from sympy import Expr
 
+    from symacct.planning.solve_cases import Cases
     from symacct.planning.solve_integers import Ranges
     from symacct.planning.solve_reading import Asked
 
 HEAD = re.compile(r"\s*\\?(arg)?(min|max)_\{?(\w+)\}?\s*\(")
 BARE = re.compile(r"\s*\\?arg(min|max)_(?:\{(\w+)\}|(\w+))\s+(?=[^\s(=<>])")
 """The same of a formula without brackets: ``argmin_k memory.peak``."""
-DOUBLINGS, ROUNDS, MOST_MOVES, MOST_SMALL = 40, 60, 1000, 64
+DOUBLINGS, ROUNDS, MOST_MOVES = 40, 60, 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,33 +124,52 @@ def best(asked: Asked, objective: Objective) -> Solution:
     """
     inner = normal(-asked.left if objective.largest else asked.left)
     name = asked.name
-    if not inner.has(symbol(name)):
-        return _indifferent(asked, largest=objective.largest)
-    if names_of(inner) != [name]:
+    free = {*names_of(inner)} - {name}
+    if free and inner.has(symbol(name)):
         return _as_formula(asked, inner)
-    least = max(1, asked.box.least(name))
-    ranges = _with_small(asked, _search(asked, inner, least), least, largest=objective.largest)
+    if free:
+        return Solution(asked, "every", _indifferent(name), notes=(*among(asked), *_smaller(asked)))
+    cases = cases_of(asked)
+    asked = replace(asked, left_out=tuple(cases.left))
+    ranges = _smallest(asked, _served(asked, inner, cases), cases, largest=objective.largest)
+    if not inner.has(symbol(name)) and ranges[-1][1] is None and ranges[0][0] <= (step(asked, 1, 1) or 1):
+        if len(ranges) == 1 and not cases.left:
+            checks = tuple(_checks(asked, ranges))[:1]
+            return Solution(
+                asked, "every", _indifferent(name), ranges=tuple(ranges), checks=checks, notes=among(asked)
+            )
     checks = tuple(_checks(asked, ranges))
-    notes = (*among(asked), *_real(asked, inner))
+    notes = (*cases.notes(asked), *among(asked), *_real(asked, inner))
     word = "larger" if objective.largest else "smaller"
     reason = f"every {name} that could give a {word} value was tried"
+    reason = cases.among(asked) or reason
     return Solution(asked, "best", reason, ranges=tuple(ranges), checks=checks, notes=notes)
 
 
-def _indifferent(asked: Asked, *, largest: bool) -> Solution:
-    """Return the answer where the formulas do not hold the size: every one is as good, small ones aside."""
-    name, least = asked.name, max(1, asked.box.least(asked.name))
-    said = f"{name} is not in the formula: every {name} is as good"
-    if asked.others:
-        notes = (f"{name} below {least} is not looked at",) if least > 1 else ()
-        return Solution(asked, "every", said, notes=(*among(asked), *notes))
-    first = step(asked, least, 1)
-    ranges = _with_small(asked, ((first or least, None),), least, largest=largest)
-    checks = tuple(_checks(asked, [(one, one) for one, _ in ranges]))
-    if ranges[0][0] <= max(1, first or 1) and ranges[-1][1] is None:
-        return Solution(asked, "every", said, ranges=ranges, checks=checks[:1], notes=among(asked))
-    reason = f"the formulas hold from {name} = {least} on, without {name}; each smaller one was derived"
-    return Solution(asked, "best", reason, ranges=ranges, checks=checks, notes=among(asked))
+def _indifferent(name: str) -> str:
+    return f"{name} is not in the formula: every {name} is as good"
+
+
+def _smaller(asked: Asked) -> tuple[str, ...]:
+    least = asked.box.least(asked.name)
+    return (f"{asked.name} below {least} is not looked at",) if least > begins(asked) else ()
+
+
+def _served(asked: Asked, inner: Expr, cases: Cases) -> Ranges:
+    """Return the best integers of those that the formulas serve."""
+    if not any(True for _ in cases.served):
+        return []
+    if not inner.has(symbol(asked.name)):
+        first = next((size for size in _first_served(asked, cases)), None)
+        return [] if first is None else [(max(first, low), high) for low, high in cases.served]
+    return _search(asked, inner, max(1, asked.box.least(asked.name)), cases.served)
+
+
+def _first_served(asked: Asked, cases: Cases) -> Iterator[int]:
+    for first, last in cases.served:
+        for size in range(first, first + ROUNDS if last is None else min(last, first + ROUNDS) + 1):
+            if is_meant(asked, size) and is_served(asked, size):
+                yield size
 
 
 def _as_formula(asked: Asked, inner: Expr) -> Solution:
@@ -170,22 +192,20 @@ def _real(asked: Asked, inner: Expr) -> tuple[str, ...]:
     return () if at is None or not is_convex(inner, asked.name, asked.box) else (f"over real values: {at}",)
 
 
-def _with_small(asked: Asked, ranges: Ranges, least: int, *, largest: bool) -> Ranges:
-    """Return the best integers once those below where the formulas begin are derived by themselves.
+def _smallest(asked: Asked, ranges: Ranges, cases: Cases, *, largest: bool) -> Ranges:
+    """Return the best integers, those too that are derived by themselves.
 
     Raises:
-        LimitError: there are too many of those.
+        RuleError: there is none.
     """
-    if least > MOST_SMALL:
-        what = f"{least - 1} sizes below those of the formulas would have to be derived"
-        raise LimitError(what, expected=f"at most {MOST_SMALL}", got=str(least - 1))
     sign = -1 if largest else 1
-    derived = {size: derived_at(asked, size) for size in range(1, least)}
-    values = {size: sign * pair[0] for size, pair in derived.items() if pair is not None}
-    found = sign * sides_at(asked, ranges[0][0])[0]
-    smallest = min([found, *values.values()])
-    kept = [(size, size) for size, value in values.items() if value == smallest]
-    return joined([*kept, *(ranges if found == smallest else [])])
+    values = {size: sign * pair[0] for size, pair in cases.alone.items() if pair is not None}
+    found = [sign * sides_at(asked, ranges[0][0])[0]] if ranges else []
+    if not found and not values:
+        raise RuleError(f"no {asked.name} satisfies the conditions of the formulas", got=asked.text[:64])
+    smallest = min([*found, *values.values()])
+    kept = cases.ranged(size for size, value in values.items() if value == smallest)
+    return joined([*kept, *(ranges if found == [smallest] else [])])
 
 
 def _value(inner: Expr, name: str, size: int) -> Expr | None:
@@ -195,8 +215,8 @@ def _value(inner: Expr, name: str, size: int) -> Expr | None:
         return None
 
 
-def _search(asked: Asked, inner: Expr, least: int) -> Ranges:
-    """Return the integers at which a formula is smallest.
+def _search(asked: Asked, inner: Expr, least: int, served: Ranges) -> Ranges:
+    """Return the integers of those that are served at which a formula is smallest.
 
     A good value bounds where a better one may be: there a formula from below is not above it.
 
@@ -213,7 +233,7 @@ def _search(asked: Asked, inner: Expr, least: int) -> Ranges:
     start = _descend(asked, inner, least)
     found = _value(inner, asked.name, start)
     assert found is not None
-    where = integer_set(normal(between[0] - found), "<=", asked.name, least)
+    where = list(overlap(integer_set(normal(between[0] - found), "<=", asked.name, least), served))
     if any(last is None for _, last in where):
         what = f"the formula has no best {asked.name}: it goes on as {asked.name} grows"
         raise RuleError(what, expected="a formula that turns", got=str(asked.left)[:64])
@@ -225,11 +245,15 @@ def _search(asked: Asked, inner: Expr, least: int) -> Ranges:
     chosen: list[int] = [start]
     for size in _each(where):
         check_time()
-        value = _value(inner, asked.name, size) if allowed(asked, size) else None
+        value = _value(inner, asked.name, size) if _tried(asked, size) else None
         if value is not None and value <= found and size != start:
             chosen = [size] if value < found else [*chosen, size]
             found = value
     return joined([(size, size) for size in sorted(chosen)])
+
+
+def _tried(asked: Asked, size: int) -> bool:
+    return is_meant(asked, size) and is_served(asked, size)
 
 
 def _each(ranges: Ranges) -> Iterator[int]:
@@ -242,7 +266,7 @@ def _descend(asked: Asked, inner: Expr, least: int) -> int:
     tried: dict[int, Expr] = {}
 
     def value(size: int) -> Expr | None:
-        if size not in tried and size >= least and allowed(asked, size):
+        if size not in tried and size >= least and _tried(asked, size):
             found = _value(inner, asked.name, size)
             if found is not None:
                 tried[size] = found

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from symacct.algebra.normal import normal
+from symacct.planning.solve_cases import own_conditions
 from symacct.planning.solve_reading import NO_STATES
 from symacct.printers import text
 from symacct.report.amount import BYTE, SECOND, as_fraction, shown
@@ -64,8 +65,10 @@ def facts_of(found: Solution, *, math: bool = False) -> list[Fact]:
         Fact("for", f"{asked.name}{unit}"),
     ]
     facts += [Fact(_word(note), note) for note in asked.notes]
-    if asked.box.conditions:
-        facts.append(Fact("holds for", ", ".join(listed(asked.box.conditions, style.order))))
+    others = () if not found.ranges else own_conditions(asked)
+    kept = [one for one in asked.box.conditions if one not in others]
+    if kept:
+        facts.append(Fact("holds for", ", ".join(listed(kept, style.order))))
     facts += list(_sides(found, style))
     facts += list(_answer(found, style))
     facts += list(_segment(found, style))
@@ -94,7 +97,7 @@ def _stated(found: Solution) -> str:
 def _segment(found: Solution, style: Style) -> Iterator[Fact]:
     """Yield the best length of a segment by regions, and the best integer with what stands beside it."""
     if found.segment is not None:
-        for k, where, peak, saved in best_table(found.segment, style.order).rows:
+        for k, where, peak, saved in best_table(found.segment, style.order).cells:
             tail = f"; {saved}" if saved else ""
             yield Fact("best", f"{found.segment.name} = {k} for {where}: {peak} byte{tail}")
         yield from (Fact("note", note) for note in best_notes(found.segment, style.order))
