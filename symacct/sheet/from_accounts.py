@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from symacct.report.data import Line
 
 LONGEST_CARD, LONGEST_FULL = 200, 900
-FIELD = "flops"
+FIELD, SIMPLE = "flops", 1000
 EXPLAINED = ("flops.model", "memory.activations")
 WEIGHTS = ("N", "P", "W")
 
@@ -49,9 +49,14 @@ def as_written(expr: Expr, account: Account, *, leading: bool) -> Expr:
     highest = [term for term in terms if degree(term) == most]
     largest = max(highest, key=lambda term: abs(term.as_coeff_Mul()[0]))
     ratios = [normal(term / largest) for term in terms if term is not largest]
-    if any(ratio.is_Add or len(ratio.free_symbols) > 3 for ratio in ratios):
+    if any(ratio.is_Add or len(ratio.free_symbols) > 3 or not _is_simple(ratio) for ratio in ratios):
         return factored(expr, counts)
     return Mul(*Mul.make_args(largest), Add(1, *ratios, evaluate=False), evaluate=False)
+
+
+def _is_simple(ratio: Expr) -> bool:
+    number = ratio.as_coeff_Mul()[0]
+    return bool(number.is_Rational and max(abs(number.p), number.q) < SIMPLE)
 
 
 def symbol_of_weights(account: Account) -> str:

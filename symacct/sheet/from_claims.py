@@ -67,8 +67,8 @@ def _judged(found: Judged, verdict: Verdict, account: Account | None, title: str
     names = sorted(verdict.claim.names - bound)
     said = _statement(stated.claim, names if stated.graph else None, stated.let)
     if said is None:
-        return _row(stated, title, (Words(stated.claim, code=True),), mark=_mark(verdict))
-    mark = _mark(verdict) if said.topic and stated.expect != "refuted" else verdict.outcome
+        return _row(stated, title, (Words(stated.claim, code=True),), mark=_mark(stated, verdict))
+    mark = _mark(stated, verdict)
     return _row(
         stated,
         title,
@@ -94,13 +94,13 @@ def _statement(text: str, names: list[str] | None, lets: tuple[str, ...]) -> Sta
         return None
 
 
-def _mark(verdict: Verdict) -> str:
-    """Return the strongest that is known of a claim as it was written."""
-    if verdict.outcome != "refuted" or verdict.instead is None or verdict.claim.relation != "=":
+def _mark(stated: Stated, verdict: Verdict) -> str:
+    """Return the verdict; a weaker sense in its place only where the file itself claims no more than that."""
+    found = verdict.instead
+    if verdict.outcome != "refuted" or found is None:
         return verdict.outcome
-    if verdict.instead.leading:
-        return "leading order"
-    return f"{verdict.instead.bound} bound" if verdict.instead.bound else "refuted"
+    weaker = ["leading order"] * bool(found.leading) + [f"{found.bound} bound"] * bool(found.bound)
+    return stated.expect if stated.expect in weaker else verdict.outcome
 
 
 def _holds(stated: Stated, said: Statement, verdict: Verdict, account: Account | None) -> Iterator[Cell]:

@@ -20,7 +20,7 @@ def machine_section(machine: Machine) -> Section:
     """Return what a machine can do.
 
     >>> from symacct.machines import load
-    >>> [row.name for row in machine_section(load("lecture/h100")).rows if "bf16" in row.name]
+    >>> [row.name for row in machine_section(load("lecture:h100")).rows if "bf16" in row.name]
     ['peak, bf16', 'ridge, bf16']
     """
     return Section(f"{machine.name}: {machine.title}", tuple(_rows(machine)))

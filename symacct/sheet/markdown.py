@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 MARKS = re.compile(r"([\\|*_<>`\[\]#$~&])")
 PUNCTUATION = re.compile(r"\\[^A-Za-z]")
 COLUMNS = ("quantity", "formula", "holds when", "worth")
+SPACES = re.compile(r"\s+")
 BAD = "~~"
 
 
@@ -64,7 +65,7 @@ def words(text: str) -> str:
     >>> print(words("a|b *c* <d> $5"))
     a\|b \*c\* \<d\> \$5
     """
-    return MARKS.sub(r"\\\1", " ".join(text.split()))
+    return MARKS.sub(r"\\\1", SPACES.sub(" ", text))
 
 
 def _code(text: str) -> str:

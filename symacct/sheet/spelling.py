@@ -54,7 +54,7 @@ def spelled(math: Math, kind: str) -> str:
     >>> from symacct.sheet.statement import formula
     >>> one = formula("6 FLOP/(param*token) * N*D^2/2", ["N", "D"])
     >>> print(spelled(one, "text"), spelled(one, "latex"), sep="; ")
-    (6 FLOP/(param*token)*N*D^2)/2; \frac{6\,\mathrm{FLOP/(param \cdot token)} \cdot N D^{2}}{2}
+    (6 FLOP/(param*token))*N*D^2/2; \frac{6\,\mathrm{FLOP/(param \cdot token)} \cdot N D^{2}}{2}
     """
     made = _Writer(SPELLINGS[kind], math.text).piece(math.tree).text
     return _loosened(made) if kind == "latex" else made
@@ -162,7 +162,8 @@ class _Writer:
 
     def gap(self, before: Tree, part: Tree) -> str:
         """Return what stands between two factors, where that is more than nothing."""
-        if _amount(before) or before.form in {"quantity", "unit"} or _amount(part):
+        base = part.parts[0] if part.form in {"power", "quotient"} else part
+        if _amount(before) or before.form in {"quantity", "unit"} or _amount(part) or base.form == "number":
             return self.spelling.times
         return self.spelling.thin if _is_word(before) or _is_word(part) else ""
 

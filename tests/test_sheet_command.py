@@ -1,0 +1,213 @@
+"""``symacct sheet``: what is written where, what is refused, and what a TeX engine makes of it."""
+
+from __future__ import annotations
+
+import re
+import resource
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from symacct.cli.main import main
+from symacct.sheet import engine
+
+WRONG = 2
+GOLDENS = Path(__file__).parent.parent / "sheets"
+SECONDS = 6
+"""The card takes under 3 s of processor time on a quiet machine; tests share theirs."""
+HOSTILE = r"\input{x} 100% #1 & x_y ^2 {a} $m$ ~ <b> | `c` √L ≤ 词元"
+
+
+def complaint(capsys, *words):
+    """What the command says of wrong input."""
+    assert main(["sheet", *words]) == WRONG
+    out, err = capsys.readouterr()
+    assert not out
+    return err
+
+
+# ---- what is written ----
+
+
+@pytest.mark.parametrize(
+    ("ending", "start"),
+    [(".tex", "% Made by"), (".md", "# relu"), (".html", "<!DOCTYPE html>"), (".txt", "relu\n")],
+)
+def test_the_ending_names_the_format(tmp_path, ending, start):
+    path = tmp_path / f"out{ending}"
+    assert main(["sheet", "relu", "--rows", "flops", "-o", str(path)]) == 0
+    assert path.read_text(encoding="utf-8").startswith(start)
+
+
+def test_text_comes_here_without_a_file(capsys):
+    assert main(["sheet", "deep_linear", "--rows", "flops.model", "--at", "B=2,D=3,L=4"]) == 0
+    out = capsys.readouterr().out
+    assert "flops.model = 6*B*D^2*L - 2*B*D^2 [FLOP]" in out
+    assert "derived 396 FLOP" in out
+
+
+def test_formulas_are_factored_as_the_field_does(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "400")
+    assert main(["sheet", "gpt", "--rows", "flops.model,memory.static", "--optimizer", "adamw"]) == 0
+    out = capsys.readouterr().out
+    flat = " ".join(out.split())
+    assert "flops.model = 72*b*s*h^2*L*(1 + s/(6*h)" in flat
+    assert "memory.static = 12*N [byte]" in flat
+    assert "N = params" in flat
+
+
+def test_a_full_sheet_has_symbols_terms_and_shares(capsys):
+    words = ["--style", "full", "--rows", "flops", "--at", "B=2,D=3,L=4"]
+    assert main(["sheet", "mlp", *words]) == 0
+    out = capsys.readouterr().out
+    assert "symbols" in out
+    assert "flops.model, by op" in out
+    assert "100.0%" in out
+
+
+def test_the_claim_file_of_the_lecture_makes_its_card(tmp_path):
+    path = tmp_path / "card.md"
+    assert main(["sheet", "claims/lecture.toml", "--style", "card", "-o", str(path)]) == 0
+    assert path.read_text(encoding="utf-8") == (GOLDENS / "lecture.md").read_text(encoding="utf-8")
+
+
+def test_all_sheets_are_written_by_one_command(tmp_path, monkeypatch, capsys):
+    """Here with one small layout in the place of those that ship."""
+    layout = tmp_path / "small.toml"
+    row = '{ claim = "6BD²L is not exact" }'
+    layout.write_text(f'claims = ["chain"]\n[[section]]\ntitle = "s"\nrows = [{row}]\n', encoding="utf-8")
+    monkeypatch.setattr("symacct.sheet.layout.shipped_layouts", lambda: {"small": layout})
+    assert main(["sheet", "--all", str(tmp_path / "made")]) == 0
+    names = ("small.tex", "small.md", "small.html", "small.zh.tex", "small.zh.md", "small.zh.html")
+    assert capsys.readouterr().out.count("wrote ") == len(names)
+    assert {path.name for path in (tmp_path / "made").iterdir()} == set(names)
+
+
+def test_machines_stand_with_their_sources(capsys):
+    assert main(["sheet", "--on", "h100-sxm", "--style", "full"]) == 0
+    out = capsys.readouterr().out
+    assert "bf16 into fp32 with 2:4 sparsity" in out
+    assert "NVIDIA H100 Tensor Core GPU data sheet, 2024" in " ".join(out.split())
+
+
+def test_chinese_sheets_have_chinese_words(capsys):
+    assert main(["sheet", "chain", "--lang", "zh"]) == 0
+    out = capsys.readouterr().out
+    assert "成立条件" in out
+    assert "已证" in out
+
+
+def test_a_new_claim_file_is_judged_as_it_says(tmp_path, capsys):
+    path = tmp_path / "mine.toml"
+    assert main(["sheet", "--new", str(path)]) == 0
+    capsys.readouterr()
+    assert main(["prove", str(path)]) == 0
+    assert "5 of 5 claims are as expected; 1 reported only" in capsys.readouterr().out
+    assert main(["sheet", str(path), "-o", str(tmp_path / "card.tex")]) == 0
+
+
+def test_a_title_of_ones_own(capsys):
+    assert main(["sheet", "chain", "--title", "My card"]) == 0
+    assert capsys.readouterr().out.startswith("My card\n")
+
+
+def test_the_card_is_made_quickly(tmp_path):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    command = [sys.executable, "-m", "symacct", "sheet", "lecture", "-o", str(tmp_path / "card.tex")]
+    subprocess.run(command, check=True, timeout=120)
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < SECONDS
+
+
+# ---- what is refused ----
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        ([], "a sheet is made of something"),
+        (["chain", "-o", "x.docx"], "unknown ending '.docx'"),
+        (["chain", "-o", "x"], "unknown ending 'x'"),
+        (["chain", "--rows", "flopz"], "unknown kind of row 'flopz'"),
+        (["chain", "--rows", "bytes"], "no row is left"),
+        (["chain", "--optimizer", "adamw"], "--optimizer has no meaning here: claims make their own choices"),
+        (["no_such_graph"], "unknown graph or model 'no_such_graph'"),
+        (["no/such.toml"], "no/such.toml"),
+        (["chain", "--new", "x.toml"], "--new stands alone"),
+        (["--new", "x.txt"], "a claim file ends in .toml"),
+        (["chain", "-o", "/no/such/folder/x.md"], "the sheet cannot be written"),
+        (["chain", "--lang", "de"], "unknown choice of --lang 'de'"),
+    ],
+)
+def test_wrong_input_is_refused(capsys, words, what):
+    assert what in complaint(capsys, *words)
+
+
+def test_a_new_file_never_overwrites(tmp_path, capsys):
+    path = tmp_path / "mine.toml"
+    path.write_text("mine", encoding="utf-8")
+    assert "the file is there already" in complaint(capsys, "--new", str(path))
+    assert path.read_text(encoding="utf-8") == "mine"
+
+
+def test_without_an_engine_a_pdf_is_refused_with_a_way_out(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(engine.shutil, "which", lambda _: None)
+    said = complaint(capsys, "chain", "-o", str(tmp_path / "x.pdf"))
+    assert "there is no TeX engine on this machine" in said
+    assert "write the sheet as .tex" in said
+
+
+def test_an_engine_that_fails_is_reported():
+    if shutil.which("pdflatex") is None:
+        pytest.skip("no TeX engine here")
+    with pytest.raises(engine.RuleError, match="could not make the PDF"):
+        engine.pdf_of("\\documentclass{article}\\begin{document}\\nosuch\\end{document}")
+
+
+# ---- with an engine ----
+
+ENGINES = [name for name in ("pdflatex", "xelatex") if shutil.which(name)]
+BAD_LINES = re.compile(r"^!|Missing character|LaTeX Warning|Overfull .hbox \((?:[5-9]|\d\d+)\.")
+
+
+def compiled(text, folder, name):
+    """The log of a compilation, and the number of pages."""
+    (folder / "sheet.tex").write_text(text, encoding="utf-8")
+    done = subprocess.run(
+        [name, *engine.FLAGS, "sheet.tex"], cwd=folder, capture_output=True, timeout=120, check=False
+    )
+    log = done.stdout.decode("utf-8", "replace")
+    assert done.returncode == 0, log[-1500:]
+    pages = re.search(r"Output written on sheet\.pdf \((\d+) page", log)
+    return log, int(pages[1])
+
+
+@pytest.mark.skipif(not ENGINES, reason="no TeX engine here")
+@pytest.mark.parametrize("name", ["lecture", "transformer"])
+def test_the_shipped_cards_fit_one_page(tmp_path, name):
+    for one in ENGINES:
+        log, pages = compiled((GOLDENS / f"{name}.tex").read_text(encoding="utf-8"), tmp_path, one)
+        assert pages == 1
+        assert not [line for line in log.splitlines() if BAD_LINES.search(line)]
+
+
+@pytest.mark.skipif("xelatex" not in ENGINES, reason="no engine with Unicode fonts here")
+@pytest.mark.parametrize("name", ["lecture", "transformer"])
+def test_the_chinese_cards_fit_one_page(tmp_path, name):
+    if subprocess.run(["kpsewhich", "ctex.sty"], capture_output=True, check=False).returncode:  # noqa: S607
+        pytest.skip("no ctex here")
+    text = (GOLDENS / f"{name}.zh.tex").read_text(encoding="utf-8")
+    assert text.startswith("% !TEX program = xelatex\n")
+    log, pages = compiled(text, tmp_path, "xelatex")
+    assert pages == 1
+    assert not [line for line in log.splitlines() if BAD_LINES.search(line)]
+
+
+@pytest.mark.skipif("pdflatex" not in ENGINES, reason="no TeX engine here")
+@pytest.mark.parametrize("hostile", [HOSTILE[:-3], "a_b_c n_kv_heads numbar 312 TFLOP/s 100% --"])
+def test_hostile_titles_compile(tmp_path, hostile):
+    path = tmp_path / "card.pdf"
+    assert main(["sheet", "chain", "--title", hostile, "-o", str(path)]) == 0
+    assert path.read_bytes().startswith(b"%PDF")
