@@ -133,10 +133,14 @@ class Regions:
         return {tuple(p - q for p, q in zip(powers, least, strict=True)): c for powers, c in poly.items()}
 
     def _linear(self, poly: Poly, place: int) -> Poly:
-        """Return a polynomial divided by every factor ``x - c`` that is positive from the least x on."""
+        """Return a polynomial divided by every factor ``x - c`` that is at least 0 from the least x on.
+
+        Where one is 0 two candidates are equal, and belong as they do for an x just above it: the regions
+        still hold every size, and each candidate is the largest in its own.
+        """
         if not degree(poly, place):
             return poly
-        for root in (*NEAR_ROOTS, *range(1, self.ring.least[place])):
+        for root in (*NEAR_ROOTS, *range(1, self.ring.least[place] + 1)):
             point = [root if at == place else apart for at, apart in enumerate(self.apart)]
             while not value_of(poly, point) and not put_in(poly, place, self.ring.number(root)):
                 poly = _divided(poly, place, root)
