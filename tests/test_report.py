@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sympy import Integer
 
 from symacct import report
-from symacct.account import QUANTITIES, derive
+from symacct.account import derive
 from symacct.algebra.condition import Condition
 from symacct.algebra.normal import normal, same
 from symacct.build import Builder
@@ -34,6 +34,7 @@ from symacct.report.summary import summary, view
 from symacct.report.table import Column, Table, as_markdown, as_text, breadth, wrap
 from symacct.report.tex import latex_of
 from symacct.syntax import read_formula
+from symacct.terms import QUANTITIES
 
 GRAPHS = [entry.name for entry in list_graphs()]
 
@@ -209,6 +210,27 @@ def test_wrapping_loses_nothing_and_keeps_the_width(parts, width):
     lines = wrap(words, width)
     assert "".join("".join(lines).split()) == "".join(words.split())
     assert all(breadth(line) <= max(2, width) for line in lines)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_names_in_a_table_are_never_broken(width):
+    """A long number beside a name takes no room from it; a name breaks after a slash alone."""
+    names = ("memory.activations.peak", "layers/attention_norm/layernorm", "gradient of layers/matmul")
+    table = Table((Column("term"), Column("value", breaks=False)), tuple((name, "9" * 40) for name in names))
+    written = [line.split("  ")[0].strip() for line in as_text(table, width).splitlines()[2:]]
+    assert set(written) <= {
+        "memory.activations.peak", "layers/attention_norm/", "layernorm", "layers/attention_norm/layernorm",
+        "gradient of", "layers/matmul", "gradient of layers/matmul",
+    }  # fmt: skip
+
+
+def test_a_text_that_hangs_is_filled_line_by_line():
+    """Lines below the first are filled up to the width, broken at words, and joined to the same text."""
+    words = "h (features; d = h/a of them in a head), L (layers), V (vocabulary), memory.activations.peak"
+    for width in range(30, 90):
+        first, *rest = wrap(words, width, "  ")
+        assert all(line.startswith("  ") and breadth(line) <= width for line in rest)
+        assert " ".join([first, *(line.strip() for line in rest)]) == words
 
 
 @pytest.mark.parametrize("width", [60, 80, 132])

@@ -10,7 +10,7 @@ from symacct.report.factor import factored
 from symacct.report.table import GAP, wrap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from sympy import Expr
 
@@ -70,9 +70,7 @@ def as_text(facts: Iterable[Fact], width: int) -> str:
 
 
 def _hanging(said: str, width: int) -> list[str]:
-    first, *rest = wrap(said, width)
-    others: Sequence[str] = wrap(" ".join(rest), width - len(GAP)) if rest else ()
-    return [first, *(GAP + line for line in others)]
+    return wrap(said, width, GAP)
 
 
 def as_markdown(facts: Iterable[Fact]) -> str:

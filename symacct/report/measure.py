@@ -46,8 +46,7 @@ def measured_markdown(made: Measurement) -> str:
 
 
 def _hanging(said: str, width: int) -> list[str]:
-    first, *others = wrap(said, width)
-    return [first, *(GAP + line for line in others)]
+    return wrap(said, width, GAP)
 
 
 def _facts(made: Measurement) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from symacct.algebra.symbols import as_expr
 from symacct.printers import latex, text
-from symacct.report.amount import as_fraction
+from symacct.report.amount import as_fraction, digits
 from symacct.report.conditions import listed
 from symacct.report.factor import factored
 from symacct.report.facts import Fact
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from symacct.report.memory_page import Memory
     from symacct.report.memory_peak import Peak
 
-MOST_REGIONS, MOST_CONDITIONS, MOST_NAMED = 4, 4, 2
+MOST_REGIONS, MOST_CONDITIONS, MOST_NAMED, LARGE = 4, 4, 2, 100
 NO_USE = "changes nothing or costs more"
 
 
@@ -192,6 +192,8 @@ def times(work: Expr | None) -> str:
     """
     if work is None:
         return ""
+    if as_fraction(work) >= LARGE:
+        return f"x {digits(as_fraction(work))} FLOPs"
     hundredths = round(as_fraction(work) * 100)
     whole = f"{hundredths // 100}.{hundredths % 100:02d}".rstrip("0").rstrip(".")
     return f"x {whole} FLOPs"

@@ -25,8 +25,7 @@ def text_of(report: Report, width: int = 100) -> str:
 
 
 def _hanging(word: str, fact: str, width: int) -> list[str]:
-    first, *others = wrap(word + fact, width)
-    return [first, *(GAP + line for other in others for line in wrap(other, width - len(GAP)))]
+    return wrap(word + fact, width, GAP)
 
 
 def markdown_of(report: Report) -> str:

@@ -132,8 +132,7 @@ def plan_text(made: Plan, width: int) -> str:
 
 def hanging(word: str, said: str, width: int) -> list[str]:
     """Return a word and a text, continued below with an indent."""
-    first, *rest = wrap(f"{word}: {said}" if word else said, width)
-    return [first, *(GAP + line for line in (wrap(" ".join(rest), width - len(GAP)) if rest else ()))]
+    return wrap(f"{word}: {said}" if word else said, width, GAP)
 
 
 def plan_markdown(made: Plan) -> str:

@@ -266,8 +266,7 @@ def _page(page: Page, width: int) -> str:
 
 
 def _hanging(said: str, width: int) -> list[str]:
-    first, *others = wrap(said, width)
-    return [first, *(GAP + line for line in others)]
+    return wrap(said, width, GAP)
 
 
 def markdown(pages: Sequence[Page]) -> str:

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 from unicodedata import combining, east_asian_width
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 GAP = "  "
-NARROWEST = 18
-NAMES = 22
-"""The first column holds names of quantities, which are not broken where that can be helped."""
+NARROWEST, NAMES = 18, 22
+"""How narrow a column may become, and the first one, which holds names of quantities."""
+LONGEST_NAME = 40
+"""Up to how long a piece without a place to break it makes its column wider instead."""
 BREAKS = (re.compile(r" (?=[-+] )"), re.compile(r"(?<![-+]) "), re.compile(r"(?<=[*/,;])(?=[^ ])"))
 """Where a cell may be broken, best first: before a sign between terms, at a space, after an operator."""
 
@@ -62,13 +63,17 @@ def breadth(text: str) -> int:
     return sum(0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in text)
 
 
-def wrap(text: str, width: int) -> list[str]:
+def wrap(text: str, width: int, hang: str = "") -> list[str]:
     """Return a text in lines of at most a width; only spaces at the breaks are dropped.
+
+    All lines but the first one are indented by ``hang``.
 
     >>> wrap("6*B*D^2*L - 2*B*D^2", 12)
     ['6*B*D^2*L', '- 2*B*D^2']
     >>> wrap("layers/attention/core/scores", 18)
     ['layers/attention/', 'core/scores']
+    >>> wrap("sizes: h (features; d = h/a of them in a head)", 28, "  ")
+    ['sizes: h (features; d = h/a', '  of them in a head)']
     """
     indent = text[: len(text) - len(text.lstrip(" "))]
     rest, lines = text[len(indent) :], []
@@ -76,21 +81,32 @@ def wrap(text: str, width: int) -> list[str]:
         end = _break(rest, max(1, width - len(indent)))
         lines.append(indent + rest[:end].rstrip(" "))
         rest = rest[end:].lstrip(" ")
-        indent = indent if len(lines) > 1 or not indent else indent + GAP
+        if len(lines) == 1:
+            indent += GAP if indent else hang
     return [*lines, indent + rest]
 
 
 def _break(text: str, width: int) -> int:
-    """Return where to end a line: at the last good place, unless it leaves the line half empty."""
+    """Return where to end a line: at the last good place; half empty only where there is no other."""
     end = 1
     while end < len(text) and breadth(text[: end + 1]) <= width:
         end += 1
+    last = 0
     for rule in BREAKS:
         found = (match.start() for match in rule.finditer(text, 0, min(len(text), end + 2)))
         places = [place for place in found if place <= end]
         if places and places[-1] >= width // 3:
             return places[-1]
-    return end
+        last = max([last, *places])
+    return last or end
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Yield what of a cell is not broken."""
+    start, ends = 0, {match.start() for rule in BREAKS for match in rule.finditer(text)}
+    for end in (*sorted(ends), len(text)):
+        yield text[start:end].strip(" ")
+        start = end
 
 
 def as_text(table: Table, width: int) -> str:
@@ -98,7 +114,9 @@ def as_text(table: Table, width: int) -> str:
     columns = table.columns
     natural = [max(breadth(cell) for cell in (column.title, *(row[place] for row in table.cells)))
                for place, column in enumerate(columns)]  # fmt: skip
-    widths = _fit(natural, columns, width - len(GAP) * (len(columns) - 1))
+    least = [max(NAMES if place == 0 else NARROWEST, _longest(row[place] for row in table.cells))
+             for place in range(len(columns))]  # fmt: skip
+    widths = _fit(natural, least, columns, width - len(GAP) * (len(columns) - 1))
     lines = _row([column.title for column in columns], widths, columns)
     lines.append(GAP.join("-" * one for one in widths))
     for place, row in enumerate(table.rows):
@@ -110,10 +128,15 @@ def as_text(table: Table, width: int) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _fit(natural: Sequence[int], columns: Sequence[Column], room: int) -> list[int]:
+def _longest(cells: Iterable[str]) -> int:
+    """Return the breadth of the longest piece of cells that a column makes room for."""
+    pieces = (breadth(piece) for cell in cells for piece in _pieces(cell))
+    return max((one for one in pieces if one <= LONGEST_NAME), default=0)
+
+
+def _fit(natural: Sequence[int], least: Sequence[int], columns: Sequence[Column], room: int) -> list[int]:
     """Return widths that fit the room where they can: the widest breakable column gives way first."""
     widths = list(natural)
-    least = [NAMES if place == 0 else NARROWEST for place in range(len(columns))]
     while sum(widths) > room:
         places = [place for place, one in enumerate(columns) if one.breaks and widths[place] > least[place]]
         if not places:
