@@ -9,7 +9,7 @@ from sympy import ceiling, floor
 
 from symacct.account import Account, derive
 from symacct.algebra.budget import within
-from symacct.algebra.evaluate import evaluate
+from symacct.algebra.evaluate import evaluate, names_of
 from symacct.algebra.normal import normal
 from symacct.algebra.sign import sign_on_box
 from symacct.algebra.symbols import symbol
@@ -19,21 +19,23 @@ from symacct.evaluation.doubled import undoubled
 from symacct.nodes import Graph
 from symacct.planning.solve_answer import Kind, Solution
 from symacct.planning.solve_best import best, read_best
-from symacct.planning.solve_checks import (
-    among,
-    check_formula,
-    check_integers,
-    check_root,
-    derived_at,
-    sign,
-    step,
+from symacct.planning.solve_cases import (
+    begins,
+    cases_of,
+    is_meant,
+    is_served,
+    own_conditions,
+    own_texts,
 )
+from symacct.planning.solve_checks import among, check_formula, check_integers, check_root, step
 from symacct.planning.solve_formula import solved
-from symacct.planning.solve_integers import Ranges, integer_set, joined
+from symacct.planning.solve_integers import Ranges, integer_set, joined, overlap
 from symacct.planning.solve_none import reason_of
 from symacct.planning.solve_reading import Asked, read_asked
 from symacct.planning.solve_segment import is_segment, with_segment
 from symacct.planning.solve_sets import HOLDS, real_set
+from symacct.planning.solve_sides import gap_sign, sign
+from symacct.planning.solve_uneven import uneven
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -41,10 +43,10 @@ if TYPE_CHECKING:
     from sympy import Expr
 
     from symacct.planning.solve_best import Objective
+    from symacct.planning.solve_cases import Cases
     from symacct.planning.solve_sets import Span
 
 SECONDS = 20.0
-MOST_SMALL = 64
 ROUNDED = {
     "<=": "the largest is the floor of it",
     "<": "the largest is the last integer below it",
@@ -103,6 +105,11 @@ def solve(
             raise SizeError("the formulas do not hold at these sizes", expected=str(condition), got="never")
     try:
         with within(seconds):
+            if _is_partial(asked):
+                fuller = read_asked(
+                    account, stated, unknown, sizes=sizes, lets=lets, assume=assume, of=uneven
+                )
+                asked = replace(fuller, text=asked.text)
             if objective is None:
                 return _solved(asked, whole=integer or asked.size)
             found = _best(asked, objective)
@@ -116,6 +123,12 @@ def solve(
         raise RuleError(
             what, where=text.strip()[:72], expected=error.expected, got=error.got, fix=error.fix
         ) from None
+
+
+def _is_partial(asked: Asked) -> bool:
+    """Say whether the formulas of a graph serve some integers alone, while no other size is open."""
+    free = {*names_of(asked.left), *names_of(asked.right)} - {asked.name}
+    return asked.again is not None and not free and bool(own_conditions(asked))
 
 
 def _best(asked: Asked, objective: Objective) -> Solution | RuleError:
@@ -134,7 +147,7 @@ def _named(name: str | None) -> str:
 
 def _solved(asked: Asked, *, whole: bool) -> Solution:
     gap = normal(asked.gap)
-    if not gap.has(symbol(asked.name)):
+    if not gap.has(symbol(asked.name)) and (asked.others or not own_texts(asked)):
         return _constant(asked, gap)
     rounds = asked.rounds or gap.has(ceiling, floor)
     if asked.others:
@@ -190,16 +203,20 @@ def _numbers(asked: Asked, gap: Expr) -> Solution:
 
 def _integers(asked: Asked, gap: Expr) -> Solution:
     """Return the answer as ranges of integers."""
-    least = max(1, asked.box.least(asked.name))
-    found = integer_set(gap, asked.relation, asked.name, least)
-    found, notes = _small(asked, found, least)
-    ranges = tuple(_allowed(asked, found))
-    spans = _around(asked, gap)
+    cases = cases_of(asked)
+    asked = replace(asked, left_out=tuple(cases.left))
+    ranges = tuple(_allowed(asked, _holding(asked, gap, cases)))
+    reason = cases.among(asked)
+    plain = cases.steady is None and not cases.left and not cases.parted
+    spans = _around(asked, gap) if plain else ()
+    notes = (*cases.notes(asked), *among(asked))
     if not ranges:
-        return Solution(asked, "none", reason_of(asked, step(asked, least, 1)), spans=spans, notes=notes)
+        why = reason_of(asked, step(asked, begins(asked), 1))
+        return Solution(
+            asked, "none", "; ".join(filter(None, (reason, why))), spans=spans, notes=cases.notes(asked)
+        )
     checks = tuple(check_integers(asked, ranges))
-    notes = (*notes, *among(asked))
-    if ranges == ((1, None),):
+    if ranges == ((1, None),) and not reason:
         return Solution(
             asked,
             "every",
@@ -208,7 +225,29 @@ def _integers(asked: Asked, gap: Expr) -> Solution:
             checks=checks,
             notes=notes,
         )
-    return Solution(asked, "integers", spans=spans, ranges=ranges, checks=checks, notes=notes)
+    return Solution(asked, "integers", reason, spans=spans, ranges=ranges, checks=checks, notes=notes)
+
+
+def _holding(asked: Asked, gap: Expr, cases: Cases) -> Ranges:
+    """Return the integers that satisfy the condition: by the formulas, and those that were derived."""
+    found = integer_set(gap, asked.relation, asked.name, max(1, asked.box.least(asked.name)))
+    found = list(overlap(found, cases.served))
+    alone = {size for size, pair in cases.alone.items() if pair and HOLDS[asked.relation](gap_sign(pair))}
+    if not cases.parted:
+        return joined([*found, *cases.ranged(sorted(alone))])
+    last = cases.left[0][0] - 1 if cases.left else max(cases.alone, default=0)
+    runs: Ranges = []
+    fresh = True
+    for size in range(1, last + 1):
+        if not is_meant(asked, size):
+            continue
+        inside = (
+            any(True for _ in overlap(found, [(size, size)])) if is_served(asked, size) else size in alone
+        )
+        if inside:
+            runs = [*runs, (size, size)] if fresh else [*runs[:-1], (runs[-1][0], size)]
+        fresh = not inside
+    return [*runs, *overlap(found, [(last + 1, None)])]
 
 
 def _around(asked: Asked, gap: Expr) -> tuple[Span, ...]:
@@ -221,24 +260,8 @@ def _around(asked: Asked, gap: Expr) -> tuple[Span, ...]:
         return ()
 
 
-def _small(asked: Asked, ranges: Ranges, least: int) -> tuple[Ranges, tuple[str, ...]]:
-    """Add the integers below the least value of the formulas, each from its own derivation."""
-    if least == 1 or asked.again is None:
-        return ranges, ()
-    if least > MOST_SMALL:
-        return ranges, (f"{asked.name} below {least} is not looked at",)
-    sides = ((size, derived_at(asked, size)) for size in range(1, least))
-    small = [
-        (size, size)
-        for size, pair in sides
-        if pair is not None and HOLDS[asked.relation](sign(normal(pair[0] - pair[1])))
-    ]
-    note = f"the formulas hold from {asked.name} = {least} on; below it each size is derived by itself"
-    return joined([*ranges, *small]), (note,)
-
-
 def _allowed(asked: Asked, ranges: Ranges) -> Iterator[tuple[int, int | None]]:
-    """Yield ranges whose ends satisfy the conditions of the formulas: multiples of the heads, say."""
+    """Yield ranges whose ends satisfy what the graph demands: multiples of the heads, say."""
     for first, last in ranges:
         low = step(asked, first, 1)
         high = None if last is None else step(asked, last, -1)

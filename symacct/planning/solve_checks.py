@@ -6,16 +6,18 @@ from typing import TYPE_CHECKING
 
 from sympy import Integer, Max, Min, Poly, PolynomialError, fraction, together
 
-from symacct.algebra.evaluate import evaluate, names_of, substitute
+from symacct.algebra.evaluate import names_of, substitute
 from symacct.algebra.normal import is_zero, normal, total
 from symacct.algebra.symbols import symbol
 from symacct.algebra.tables import as_number
 from symacct.algebra.value import value_of
 from symacct.errors import RuleError, SymacctError
 from symacct.planning.solve_answer import EQUAL, NEARLY, POLE, TOUCHES, TURNS, Check
+from symacct.planning.solve_cases import demands, is_meant, is_served
 from symacct.planning.solve_integers import holds_at
 from symacct.planning.solve_roots import as_rational
 from symacct.planning.solve_sets import HOLDS
+from symacct.planning.solve_sides import derived_at, gap_sign, sign
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -101,55 +103,29 @@ def _check_interval(asked: Asked, near: Root) -> Check:
     return Check(as_rational(near.low), left, right, holds=asked.relation in WITH_EQUAL, said=said)
 
 
-def sign(value: Expr) -> int:
-    """Return the sign of a number.
-
-    >>> sign(Integer(-3))
-    -1
-    """
-    return 0 if value == 0 else 1 if value > 0 else -1
-
-
-def sides_at(asked: Asked, size: int) -> tuple[Expr, Expr]:
-    """Return both sides at a size: by a derivation with it bound where there is one, else by the formulas."""
-    if asked.again is not None:
-        left, right = asked.again(size)
-        return evaluate(left, {}), evaluate(right, {})
-    return evaluate(asked.left, {asked.name: size}), evaluate(asked.right, {asked.name: size})
-
-
-def derived_at(asked: Asked, size: int) -> tuple[Expr, Expr] | None:
-    """Return both sides at a size by its own derivation; None where nothing can be derived there."""
-    try:
-        return sides_at(asked, size)
-    except SymacctError:
-        return None
-
-
 def among(asked: Asked) -> tuple[str, ...]:
-    """Return which sizes are looked at, where the formulas do not hold for all."""
-    ours = [one for one in asked.box.conditions if one.names == [asked.name]]
+    """Return which sizes are looked at, where it is assumed, or the graph demands, that they satisfy more."""
+    ours = demands(asked)
     return (f"of the {asked.name} with {', '.join(map(str, ours))}",) if ours else ()
 
 
 def allowed(asked: Asked, size: int) -> bool:
-    """Say whether a size satisfies the conditions of the formulas, or lies below where they begin."""
-    if size < asked.box.least(asked.name):
-        return True
-    ours = (one for one in asked.box.conditions if one.names == [asked.name])
-    return all(one.holds({asked.name: size}) for one in ours)
+    """Say whether a size is looked at: it is meant, and not one of those that are left out."""
+    if not is_meant(asked, size):
+        return False
+    left = any(first <= size and (last is None or size <= last) for first, last in asked.left_out)
+    return not left or is_served(asked, size)
 
 
 def step(asked: Asked, size: int, by: int) -> int | None:
-    """Return the first size from one on, upwards or downwards, that the conditions allow."""
+    """Return the first size from one on, upwards or downwards, that is looked at; None where there is none."""
     for _ in range(MOST_STEPS):
         if size < 1:
             return None
         if allowed(asked, size):
             return size
         size += by
-    what = f"no {asked.name} that satisfies the conditions of the formulas was found near {size}"
-    raise RuleError(what, expected=", ".join(map(str, asked.box.conditions)), got=str(size))
+    return None
 
 
 def check_integers(asked: Asked, ranges: Iterable[tuple[int, int | None]]) -> Iterator[Check]:
@@ -164,10 +140,12 @@ def check_integers(asked: Asked, ranges: Iterable[tuple[int, int | None]]) -> It
         ends += [] if last is None else [last, step(asked, last + 1, 1)]
         found |= dict.fromkeys(end for end in ends if end is not None)
     for size in sorted(found):
-        left, right = sides_at(asked, size)
-        holds = HOLDS[asked.relation](sign(normal(left - right)))
-        known = size < asked.box.least(asked.name)
-        if not known and holds != holds_at(normal(asked.gap), asked.relation, asked.name, size):
+        pair = derived_at(asked, size)
+        if pair is None:
+            continue
+        left, right = pair
+        holds = HOLDS[asked.relation](gap_sign(pair))
+        if is_served(asked, size) and holds != holds_at(normal(asked.gap), asked.relation, asked.name, size):
             what = f"the formulas and the derivation at {asked.name} = {size} disagree"
             raise RuleError(what, expected="one value", got=f"{left} against {right}")
         yield Check(Integer(size), left, right, holds, "holds" if holds else "does not hold")

@@ -65,7 +65,7 @@ def integer_set(gap: Expr, relation: str, name: str, least: int = 1) -> Ranges:
         return _by_monotony(form, relation, name, least)
     low, high = between
     sure, maybe = _sandwiched(low, high, relation, name, least)
-    doubtful = list(_without(maybe, sure))
+    doubtful = list(without(maybe, sure))
     if (
         any(last is None for _, last in doubtful)
         or sum((last or 0) - first + 1 for first, last in doubtful) > MOST_TRIED
@@ -84,7 +84,7 @@ def _sandwiched(low: Expr, high: Expr, relation: str, name: str, least: int) -> 
     """Return where a condition surely holds, and where it may."""
     if relation == "=":
         above = union_of(real_set(low, "<=", name), least)
-        return [], list(_both(above, union_of(real_set(high, ">=", name), least)))
+        return [], list(overlap(above, union_of(real_set(high, ">=", name), least)))
     near, far = (high, low) if relation in ("<=", "<") else (low, high)
     return (
         union_of(real_set(near, relation, name), least),
@@ -92,7 +92,12 @@ def _sandwiched(low: Expr, high: Expr, relation: str, name: str, least: int) -> 
     )
 
 
-def _both(one: Ranges, other: Ranges) -> Iterator[tuple[int, int | None]]:
+def overlap(one: Ranges, other: Ranges) -> Iterator[tuple[int, int | None]]:
+    """Yield the ranges of integers that are in both.
+
+    >>> list(overlap([(1, 5), (9, None)], [(4, 12)]))
+    [(4, 5), (9, 12)]
+    """
     for first, last in one:
         for start, end in other:
             low = max(first, start)
@@ -101,7 +106,7 @@ def _both(one: Ranges, other: Ranges) -> Iterator[tuple[int, int | None]]:
                 yield low, high
 
 
-def _without(whole: Ranges, part: Ranges) -> Iterator[tuple[int, int | None]]:
+def without(whole: Ranges, part: Ranges) -> Iterator[tuple[int, int | None]]:
     """Yield the ranges of the whole that are not in the part."""
     for first, last in whole:
         start: int | None = first

@@ -9,9 +9,9 @@ from sympy import ceiling, floor
 from symacct.algebra.evaluate import names_of
 from symacct.algebra.leading import degree_in, leading_term
 from symacct.algebra.normal import normal
-from symacct.algebra.value import value_of
-from symacct.errors import RuleError, SizeError
+from symacct.errors import RuleError
 from symacct.planning.solve_sets import HOLDS, real_set
+from symacct.planning.solve_sides import derived_at, gap_sign
 
 if TYPE_CHECKING:
     from sympy import Expr
@@ -32,18 +32,11 @@ def reason_of(asked: Asked, least: int | None) -> str:
     over = asked.relation in ("<=", "<")
     words = "above" if over else "below"
     if least is not None:
-        try:
-            value = normal(value_of(gap, {asked.name: least}))
-        except SizeError:
-            value = None
-        if value is not None and not HOLDS[asked.relation](_sign(value)):
+        pair = derived_at(asked, least)
+        if pair is not None and not HOLDS[asked.relation](gap_sign(pair)):
             already = f"at {asked.name} = {least} the left side is already {words} the right one"
             return already + _as_it_grows(asked)
     return f"the left side is {words} the right one for every {asked.name}" + _as_it_grows(asked)
-
-
-def _sign(value: Expr) -> int:
-    return 0 if value == 0 else 1 if value > 0 else -1
 
 
 def _never_equal(asked: Asked, gap: Expr, least: int | None) -> str:
@@ -61,6 +54,8 @@ def _never_equal(asked: Asked, gap: Expr, least: int | None) -> str:
 
 def _as_it_grows(asked: Asked) -> str:
     """Return what the left side tends to, where that says more."""
+    if asked.gap.has(ceiling, floor):
+        return ""
     for side, other in ((asked.left, asked.right), (asked.right, asked.left)):
         if names_of(normal(other)):
             continue

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
+from symacct.account import Account
 from symacct.algebra.evaluate import check_sizes, names_of
 from symacct.claims import Claim, Dims, Sides, read_claim, resolve
 from symacct.claims.check import UnlikeError, walk
 from symacct.claims.sides import Scope
 from symacct.errors import FormulaError, SizeError, SymacctError, UnitError, unknown
 from symacct.proof.assume import bind, read_assumptions
+from symacct.proof.decide import Box
 from symacct.proof.lookup import ELSEWHERE, lookup, names_under
 from symacct.proof.prove import placed
 from symacct.quantity import Quantity, add_up
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
 
     from sympy import Expr
 
-    from symacct.account import Account
-    from symacct.proof.decide import Box
 
 RELATIONS = ("=", "<=", ">=", "<", ">")
 POWERS = (Fraction(1), Fraction(-1), Fraction(1, 2), Fraction(-1, 2), Fraction(1, 3), Fraction(-1, 3))
@@ -59,6 +59,9 @@ class Asked:
         account: what quantities were looked up in.
         notes: how the text was read.
         rounds: whether the text rounds something that holds the unknown, which is an integer then.
+        stated: what the user assumes: where sizes lie, and conditions that they satisfy.
+        lets: names and what they stand for, as they were written.
+        left_out: where sizes that the formulas do not serve are not looked at.
         again: gives both sides again with the unknown bound from the start, so that small counts are exact.
     """
 
@@ -74,6 +77,9 @@ class Asked:
     account: Account | None
     notes: tuple[str, ...]
     rounds: bool = False
+    stated: Box = field(default_factory=Box)
+    lets: tuple[str, ...] = ()
+    left_out: tuple[tuple[int, int | None], ...] = ()
     again: Callable[[int], tuple[Expr, Expr]] | None = field(repr=False, compare=False, default=None)
 
     @property
@@ -102,8 +108,9 @@ def read_asked(
     sizes: Mapping[str, int] | None = None,
     lets: Sequence[str] = (),
     assume: Iterable[str] = (),
+    of: Callable[[Account, str], Quantity] = Account.__getitem__,
 ) -> Asked:
-    """Return a question, read.
+    """Return a question, read; `of` gives the quantities of an account.
 
     Raises:
         SymacctError: the condition cannot be read, units disagree, or the unknown is none.
@@ -119,7 +126,7 @@ def read_asked(
     if account is not None:
         placed_account, rest = _placed(account, text, given)
     names = None if account is None else {*account.source.sizes, *names_under(text, account.policy), name}
-    typed = _typed(text, name, names, lets, finder(placed_account))
+    typed = _typed(text, name, names, lets, finder(placed_account, of))
     claim = typed.claim
     if claim.relation not in RELATIONS:
         raise FormulaError(
@@ -148,7 +155,8 @@ def read_asked(
     notes = list(dict.fromkeys(notes))
     unit = typed.unit.unit or ONE
     return Asked(text.strip(), name, unit, claim.relation, left, right, typed.sides, size, box,
-                 placed_account, tuple(notes), _rounds(name, claim), again)  # fmt: skip
+                 placed_account, tuple(notes), _rounds(name, claim), assumptions.box(()), tuple(lets), (),
+                 again)  # fmt: skip
 
 
 def _rest(
@@ -259,7 +267,9 @@ def _again(
     return sides
 
 
-def finder(account: Account | None) -> Callable[[str], Quantity] | None:
+def finder(
+    account: Account | None, of: Callable[[Account, str], Quantity] = Account.__getitem__
+) -> Callable[[str], Quantity] | None:
     """Return what finds quantities by name; ``flops.forward(core)`` is that of a region of the graph.
 
     >>> from symacct.account import derive
@@ -267,7 +277,7 @@ def finder(account: Account | None) -> Callable[[str], Quantity] | None:
     >>> print(finder(derive(load("gpt")))("flops.forward(core)"))
     4*L*b*h*s^2 FLOP when a divides h
     """
-    find = lookup(account)
+    find = lookup(account, of)
     if account is None or find is None:
         return None
 

@@ -9,11 +9,14 @@ from symacct.errors import LimitError, RuleError
 from symacct.planning.best_integer import best_integer
 from symacct.planning.best_segment import best_segment
 from symacct.planning.solve_answer import Solution
+from symacct.planning.solve_cases import said
+from symacct.planning.solve_integers import joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from symacct.account import Account
+    from symacct.planning.best_integer import BestInteger
     from symacct.planning.solve_best import Objective
     from symacct.planning.solve_reading import Asked
 
@@ -56,4 +59,21 @@ def with_segment(asked: Asked, objective: Objective, found: Solution | RuleError
                 fix=found.fix,
             )  # fmt: skip
         found = Solution(asked, "best", "the formulas of the peak are convex in it, and were compared")
-    return replace(found, segment=segment, whole=whole)
+    found = replace(found, segment=segment, whole=whole)
+    return found if whole is None or found.kind == "every" else _with_ranges(found, whole)
+
+
+def _with_ranges(found: Solution, whole: BestInteger) -> Solution:
+    """Return an answer with the integers that are best, each of which was looked at.
+
+    Raises:
+        RuleError: the formulas say otherwise.
+    """
+    best = [k for k, peak in enumerate(whole.peaks, 1) if peak == whole.peak]
+    ranges = tuple(joined([(k, None if k == whole.count else k) for k in best]))
+    if found.ranges and found.ranges != ranges and not found.asked.left_out:
+        what = f"the formulas and the derivation at each {whole.name} disagree on the best"
+        raise RuleError(
+            what, expected=said(whole.name, list(ranges)), got=said(whole.name, list(found.ranges))
+        )
+    return replace(found, ranges=ranges)
