@@ -338,3 +338,11 @@ def test_help_names_the_optimizer_that_is_used(capsys, verb, name):
     """Verbs about a training run take AdamW unless one is named; the others take none."""
     assert main([verb, "--help"]) == 0
     assert f"default: {name}; see symacct list optimizers" in " ".join(capsys.readouterr().out.split())
+
+
+def test_eager_attention_is_said_to_be(run):
+    """Graphs with a core say what they keep, and what comes closest to a fused kernel; others say nothing."""
+    at = ("--at", "b=2,s=8,a=2,h=8,V=10,L=3")
+    assert "attention: eager: scores and probabilities are kept" in run("gpt", *at)[1]
+    assert "attention: eager" not in run("gpt", *at, "--checkpoint", "selective:core")[1]
+    assert "attention: eager" not in run("mlp", *AT)[1]

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from symacct.algebra.symbols import as_expr
+from symacct.nodes import Node, walk
 from symacct.printers import latex, text
 from symacct.report.amount import as_fraction, digits
 from symacct.report.conditions import listed
@@ -112,7 +113,17 @@ class Words:
             "input gradients formed" if policy.input_grad else "no input gradients",
             f"{policy.accumulate} micro-batch{'es' if policy.accumulate != 1 else ''}",
         ]
-        return [Fact("choices", "; ".join(said)), *self._micro()]
+        return [Fact("choices", "; ".join(said)), *self._eager(), *self._micro()]
+
+    def _eager(self) -> list[Fact]:
+        """Say what attention keeps, where a region of the graph is its core."""
+        account = self.made.shown.account
+        if account.policy.checkpoint.kind != "none" or not has_core(account.graph):
+            return []
+        kept = "eager: scores and probabilities are kept"
+        return [
+            Fact("attention", f"{kept}; --checkpoint selective:core is closest to a fused (flash) kernel")
+        ]
 
     def _micro(self) -> list[Fact]:
         account = self.made.shown.account
@@ -197,6 +208,12 @@ def times(work: Expr | None) -> str:
     hundredths = round(as_fraction(work) * 100)
     whole = f"{hundredths // 100}.{hundredths % 100:02d}".rstrip("0").rstrip(".")
     return f"x {whole} FLOPs"
+
+
+def has_core(graph: Graph) -> bool:
+    """Say whether a region of the graph is the core of an attention that is not fused."""
+    labels = [node.label for node, _ in walk(graph.nodes) if isinstance(node, Node)]
+    return any("core" in label.split("/")[:-1] for label in labels)
 
 
 def _each(graph: Graph, show: Callable[[Expr], str]) -> str:
