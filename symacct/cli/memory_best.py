@@ -39,7 +39,7 @@ def best(args: Namespace, accounts: Sequence[Account], sizes: Mapping[str, int])
     if args.format not in FORMATS:
         raise UsageError("--best has no such format", expected=", ".join(FORMATS), got=args.format)
     bound = account.bind(sizes) if sizes else account
-    whole = set(account.source.order) <= sizes.keys()
+    whole = set(account.graph.order) <= sizes.keys()
     found = [(best_segment(bound, name), best_integer(bound, name) if whole else None) for name in PEAKS]
     if args.format == "json":
         result = {one.quantity: _record(one, integer) for one, integer in found}

@@ -84,7 +84,7 @@ def best_integer(account: Account, quantity: str = "memory.peak") -> BestInteger
     """
     name = length_name(account)
     counts = [one.count for one in outermost(account.source)]
-    open_ = sorted({*(n for n in account.source.sizes if n not in account.source.bound)})
+    open_ = sorted(account.graph.order)
     if open_ or not all(one.is_Integer for one in counts):
         raise SizeError(
             "the best integer is looked for at sizes",
