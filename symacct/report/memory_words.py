@@ -213,7 +213,7 @@ def times(work: Expr | None) -> str:
 def has_core(graph: Graph) -> bool:
     """Say whether a region of the graph is the core of an attention that is not fused."""
     labels = [node.label for node, _ in walk(graph.nodes) if isinstance(node, Node)]
-    return any("core" in label.split("/")[:-1] for label in labels)
+    return any("core" in label.split("/")[:-1] and "softmax" in label for label in labels)
 
 
 def _each(graph: Graph, show: Callable[[Expr], str]) -> str:
