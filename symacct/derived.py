@@ -200,9 +200,9 @@ def _check_symbols(graph: Graph, policy: Policy) -> None:
     Raises:
         UsageError: there is one.
     """
-    every = getattr(policy.checkpoint.every, "free_symbols", set())
-    micro = getattr(policy.accumulate, "free_symbols", set())
-    both = sorted(one.name for one in every & micro)
+    every = getattr(policy.checkpoint.every, "free_symbols", ())
+    micro = getattr(policy.accumulate, "free_symbols", ())
+    both = sorted({one.name for one in every} & {one.name for one in micro})
     taken = [name for name in policy.names if name in graph.sizes or name in graph.aliases]
     if both or taken:
         name = (both or taken)[0]

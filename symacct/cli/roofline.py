@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from symacct.cli import options, output
+from symacct.cli.bound import check_free
 from symacct.errors import UsageError
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def _made(args: Namespace) -> list[Roofline]:
     account = derive(options.read_graph(args), policy=policy, convention=convention)
     sizes = options.read_at(args, account.graph)
     if args.solved is not None:
-        options.check_free(args.solved, account.graph, "--for")
+        check_free(args.solved, account.graph, "--for")
     names = ("flops.hardware.all", "bytes.step") if account.trains else ("flops.forward.all", "bytes.forward")
     shown = view(account, sizes, names)
     return [
