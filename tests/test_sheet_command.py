@@ -133,6 +133,8 @@ def test_the_card_is_made_quickly(tmp_path):
         (["chain", "--rows", "flopz"], "unknown kind of row 'flopz'"),
         (["chain", "--rows", "bytes"], "no row is left"),
         (["chain", "--optimizer", "adamw"], "--optimizer has no meaning here: claims make their own choices"),
+        (["chain", "--at", "B=2"], "--at has no meaning here: claims make their own choices"),
+        (["--all", "/proc/nope"], "the folder cannot be made"),
         (["no_such_graph"], "unknown graph or model 'no_such_graph'"),
         (["no/such.toml"], "no/such.toml"),
         (["chain", "--new", "x.toml"], "--new stands alone"),

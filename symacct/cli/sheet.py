@@ -132,6 +132,10 @@ def _made(args: Namespace, what: str) -> Iterator[Sheet]:
         yield _of_graph(args, what)
         return
     options.refuse_choices(args, "claims make their own choices")
+    if len(args.what) == 1 and (args.at or args.assume or args.symbolic):
+        flag = "--at" if args.at else "--assume" if args.assume else "--symbolic"
+        what = f"{flag} has no meaning here: claims make their own choices"
+        raise UsageError(what, expected=f"no {flag}", got=flag)
     if layout is not None:
         yield of_layout(read_layout(layout), **shape)
     elif path is not None:
@@ -218,7 +222,11 @@ def _all(folder: Path) -> int:
     from symacct.sheet.layout import read_layout, shipped_layouts
     from symacct.sheet.making import of_layout
 
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        got = error.strerror or str(error)
+        raise ReadError("the folder cannot be made", where="--all", expected="a folder", got=got) from None
     status = 0
     for name, path in shipped_layouts().items():
         for lang in LANGUAGES:
