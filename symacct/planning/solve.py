@@ -26,6 +26,7 @@ from symacct.planning.solve_cases import (
     is_served,
     own_conditions,
     own_texts,
+    with_demands,
 )
 from symacct.planning.solve_checks import among, check_formula, check_integers, check_root, step
 from symacct.planning.solve_formula import solved
@@ -101,7 +102,8 @@ def solve(
         raise undoubled(error, stated, text.strip(), objective.start) if objective else error from None
     asked = replace(asked, text=text.strip())
     for condition in asked.box.conditions:
-        if condition.is_impossible():
+        derives = asked.again is not None and condition in own_conditions(asked)
+        if condition.is_impossible() and not derives:
             raise SizeError("the formulas do not hold at these sizes", expected=str(condition), got="never")
     try:
         with within(seconds):
@@ -220,7 +222,7 @@ def _integers(asked: Asked, gap: Expr) -> Solution:
         return Solution(
             asked,
             "every",
-            f"it holds for every {asked.name} from 1 on",
+            f"it holds for every {with_demands(asked)} from 1 on",
             ranges=ranges,
             checks=checks,
             notes=notes,
@@ -247,6 +249,8 @@ def _holding(asked: Asked, gap: Expr, cases: Cases) -> Ranges:
         if inside:
             runs = [*runs, (size, size)] if fresh else [*runs[:-1], (runs[-1][0], size)]
         fresh = not inside
+    if cases.steady in alone:
+        return [*runs[:-1], (runs[-1][0], None)]
     return [*runs, *overlap(found, [(last + 1, None)])]
 
 

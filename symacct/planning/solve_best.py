@@ -16,7 +16,7 @@ from symacct.algebra.value import value_of
 from symacct.errors import FormulaError, LimitError, RuleError, SizeError
 from symacct.evaluation.doubled import doubled
 from symacct.planning.solve_answer import Check, Solution
-from symacct.planning.solve_cases import begins, cases_of, is_meant, is_served
+from symacct.planning.solve_cases import begins, cases_of, is_meant, is_served, with_demands
 from symacct.planning.solve_checks import allowed, among, step
 from symacct.planning.solve_formula import BIND, Case
 from symacct.planning.solve_integers import MOST_TRIED, bounds, integer_set, joined, overlap
@@ -128,26 +128,26 @@ def best(asked: Asked, objective: Objective) -> Solution:
     if free and inner.has(symbol(name)):
         return _as_formula(asked, inner)
     if free:
-        return Solution(asked, "every", _indifferent(name), notes=(*among(asked), *_smaller(asked)))
+        return Solution(
+            asked, "every", _indifferent(with_demands(asked)), notes=(*among(asked), *_smaller(asked))
+        )
     cases = cases_of(asked)
     asked = replace(asked, left_out=tuple(cases.left))
     ranges = _smallest(asked, _served(asked, inner, cases), cases, largest=objective.largest)
-    if not inner.has(symbol(name)) and ranges[-1][1] is None and ranges[0][0] <= (step(asked, 1, 1) or 1):
-        if len(ranges) == 1 and not cases.left:
-            checks = tuple(_checks(asked, ranges))[:1]
-            return Solution(
-                asked, "every", _indifferent(name), ranges=tuple(ranges), checks=checks, notes=among(asked)
-            )
+    if not inner.has(symbol(name)) and ranges == [(step(asked, 1, 1) or 1, None)] and not cases.left:
+        checks = tuple(_checks(asked, ranges))[:1]
+        said = _indifferent(with_demands(asked))
+        return Solution(asked, "every", said, ranges=tuple(ranges), checks=checks, notes=among(asked))
     checks = tuple(_checks(asked, ranges))
     notes = (*cases.notes(asked), *among(asked), *_real(asked, inner))
     word = "larger" if objective.largest else "smaller"
-    reason = f"every {name} that could give a {word} value was tried"
+    reason = f"every {with_demands(asked)} that could give a {word} value was tried"
     reason = cases.among(asked) or reason
     return Solution(asked, "best", reason, ranges=tuple(ranges), checks=checks, notes=notes)
 
 
 def _indifferent(name: str) -> str:
-    return f"{name} is not in the formula: every {name} is as good"
+    return f"{name.partition(' ')[0]} is not in the formula: every {name} is as good"
 
 
 def _smaller(asked: Asked) -> tuple[str, ...]:
@@ -301,6 +301,6 @@ def _checks(asked: Asked, ranges: Ranges) -> Iterator[Check]:
     ours = {size for first, last in ranges for size in (first, last or first)}
     for size in sorted({near for one in ours for near in (one - 1, one, one + 1) if near >= 1}):
         if allowed(asked, size) and derived_at(asked, size) is not None:
-            inside = any(first <= size <= (last or first) for first, last in ranges)
+            inside = any(first <= size and (last is None or size <= last) for first, last in ranges)
             said = "the best" if inside else "no better"
             yield Check(Integer(size), sides_at(asked, size)[0], None, inside, said)

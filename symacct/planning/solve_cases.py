@@ -62,6 +62,8 @@ class Cases:
         """Return which sizes an answer leaves out; nothing where it leaves out none."""
         if not self.left:
             return ""
+        if not any(True for _ in overlap(self.served, self.left)):
+            return f"{said(asked.name, self.left)} is not looked at"
         own = " and ".join(own_texts(asked))
         return f"of {said(asked.name, self.left)} only those with {own} are looked at"
 
@@ -104,6 +106,12 @@ def demands(asked: Asked) -> tuple[Condition, ...]:
     """Return the conditions on the unknown that are assumed, or that the graph itself has."""
     own = own_conditions(asked)
     return tuple(one for one in _conditions(asked) if one not in own)
+
+
+def with_demands(asked: Asked) -> str:
+    """Return the unknown in words, with what it must satisfy: ``k with k divides 50``."""
+    found = " and ".join(map(str, demands(asked)))
+    return f"{asked.name} with {found}" if found else asked.name
 
 
 def _conditions(asked: Asked) -> list[Condition]:
@@ -150,13 +158,17 @@ def cases_of(asked: Asked) -> Cases:
         return Cases(served)
     parted = any(one.kind != "at_least" for one in own)
     missing: Ranges = [(start, None)] if parted else list(without([(start, None)], served))
-    steady = _steady(asked) if missing and missing[-1][1] is None else None
+    missing = list(overlap(missing, [(1, _most(asked))]))
+    uncut = _uncut(asked) if missing and missing[-1][1] is None else None
+    steady = uncut if _is_steady(asked) else None
+    behind: Ranges = []
+    if uncut is not None:
+        behind = list(overlap(missing, [(uncut + 1, None)])) if steady is None else []
+        missing = joined([*overlap(missing, [(1, uncut)]), (uncut, uncut)])
     if steady is not None:
-        missing = joined([*overlap(missing, [(1, steady)]), (steady, steady)])
         served = list(overlap(served, [(1, steady - 1)]))
-    else:
-        missing = list(overlap(missing, [(1, _most(asked))]))
     alone, left = _derived(asked, missing, steady)
+    left = joined([*left, *behind])
     return Cases(served, alone, steady, left, parted)
 
 
@@ -198,15 +210,21 @@ def _most(asked: Asked) -> int | None:
     return min(most, default=None)
 
 
-def _steady(asked: Asked) -> int | None:
-    """Return the length of a segment from which on nothing is cut, so that a longer one changes nothing."""
-    if asked.account is None or demands(asked) or asked.name in asked.account.source.sizes:
+def _uncut(asked: Asked) -> int | None:
+    """Return the length of a segment from which on nothing is cut; None where the unknown is no length."""
+    if asked.account is None or asked.name in asked.account.source.sizes:
         return None
+    counts = [one.count for one in outermost(asked.account.graph)]
+    known = bool(counts) and all(one.is_Integer for one in counts)
+    return max(1, *map(int, counts)) if known else None
+
+
+def _is_steady(asked: Asked) -> bool:
+    """Say whether the unknown is in a policy alone, so that lengths that cut nothing are all one."""
+    if demands(asked):
+        return False
     for text in (HEAD.sub("", asked.text), *asked.lets):
         bare = UNDER.sub("", text)
         if CALL.search(bare) or re.search(rf"(?<![\w.]){re.escape(asked.name)}(?!\w)", bare):
-            return None
-    counts = [one.count for one in outermost(asked.account.graph)]
-    if not counts or not all(one.is_Integer for one in counts):
-        return None
-    return max(1, *map(int, counts))
+            return False
+    return True

@@ -118,7 +118,7 @@ def allowed(asked: Asked, size: int) -> bool:
 
 
 def step(asked: Asked, size: int, by: int) -> int | None:
-    """Return the first size from one on, upwards or downwards, that is looked at; None where there is none."""
+    """Return the first size from one on, upwards or downwards, that is looked at; None if there is none."""
     for _ in range(MOST_STEPS):
         if size < 1:
             return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sympy import Expr, Integer, Max, Min, ceiling, floor, log
+from sympy import Expr, Integer, Max, Min, ceiling, floor, log, sqrt
 
 from symacct.algebra.budget import check_time
 from symacct.algebra.evaluate import LARGEST_SIZE
@@ -56,10 +56,7 @@ def integer_set(gap: Expr, relation: str, name: str, least: int = 1) -> Ranges:
     if not form.has(symbol(name)):
         return [(least, None)] if holds_at(form, relation, name, least) else []
     if not form.has(ceiling, floor):
-        try:
-            return union_of(real_set(form, relation, name), least)
-        except RuleError:
-            return _by_monotony(form, relation, name, least)
+        return _from_reals(form, relation, name, least)
     between = bounds(form, name, least)
     if between is None:
         return _by_monotony(form, relation, name, least)
@@ -80,15 +77,23 @@ def integer_set(gap: Expr, relation: str, name: str, least: int = 1) -> Ranges:
     return joined(found)
 
 
+def _from_reals(form: Expr, relation: str, name: str, least: int) -> Ranges:
+    """Return the integers at which a formula without roundings satisfies a relation."""
+    try:
+        return union_of(real_set(form, relation, name), least)
+    except RuleError:
+        return _by_monotony(form, relation, name, least)
+
+
 def _sandwiched(low: Expr, high: Expr, relation: str, name: str, least: int) -> tuple[Ranges, Ranges]:
     """Return where a condition surely holds, and where it may."""
     if relation == "=":
-        above = union_of(real_set(low, "<=", name), least)
-        return [], list(overlap(above, union_of(real_set(high, ">=", name), least)))
+        above = _from_reals(low, "<=", name, least)
+        return [], list(overlap(above, _from_reals(high, ">=", name, least)))
     near, far = (high, low) if relation in ("<=", "<") else (low, high)
     return (
-        union_of(real_set(near, relation, name), least),
-        union_of(real_set(far, relation, name), least),
+        _from_reals(near, relation, name, least),
+        _from_reals(far, relation, name, least),
     )
 
 
@@ -147,6 +152,9 @@ def bounds(  # noqa: PLR0911 (a case for each kind of formula)
     """
     if not expr.has(ceiling, floor):
         return expr, expr
+    near = _root_cut(expr)
+    if near is not None:
+        return near
     parts = [bounds(one, name, least) for one in expr.args]
     if any(part is None for part in parts):
         return None
@@ -166,6 +174,20 @@ def bounds(  # noqa: PLR0911 (a case for each kind of formula)
             return None
         pair = normal(low**expr.exp), normal(high**expr.exp)
         return pair if expr.exp > 0 else (pair[1], pair[0])
+    return None
+
+
+def _root_cut(expr: Expr) -> tuple[Expr, Expr] | None:
+    """Return bounds of ``ceil(n/ceil(sqrt(n)))``, the segments of ``sqrt``; None for another formula.
+
+    With s the root rounded up, n is above (s - 1)^2 and at most s^2: there are s - 1 segments, or s.
+    """
+    if not isinstance(expr, ceiling):
+        return None
+    for root in expr.args[0].atoms(ceiling):
+        whole = normal(expr.args[0] * root)
+        if whole.is_Symbol and root == ceiling(sqrt(whole)):
+            return sqrt(whole) - 1, sqrt(whole) + 1
     return None
 
 

@@ -8,12 +8,14 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from symacct.account import Account
+from symacct.algebra.condition import Condition
 from symacct.algebra.evaluate import check_sizes, names_of
+from symacct.algebra.symbols import symbol
 from symacct.claims import Claim, Dims, Sides, read_claim, resolve
 from symacct.claims.check import UnlikeError, walk
 from symacct.claims.sides import Scope
 from symacct.errors import FormulaError, SizeError, SymacctError, UnitError, unknown
-from symacct.proof.assume import bind, read_assumptions
+from symacct.proof.assume import MULTIPLE, SLACK, bind, read_assumptions
 from symacct.proof.decide import Box
 from symacct.proof.lookup import ELSEWHERE, lookup, names_under
 from symacct.proof.prove import placed
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
     from sympy import Expr
 
+    from symacct.proof.assume import Assumptions
 
 RELATIONS = ("=", "<=", ">=", "<", ">")
 POWERS = (Fraction(1), Fraction(-1), Fraction(1, 2), Fraction(-1, 2), Fraction(1, 3), Fraction(-1, 3))
@@ -136,7 +139,7 @@ def read_asked(
         near = sorted({*claim.names, *names_of(typed.sides.left.expr - typed.sides.right.expr)} - {name})
         raise unknown("name", name, near, where=f"--for {name}: it is not in {text.strip()[:60]}")
     assumptions = read_assumptions(assume, claim.names)
-    bind(assumptions, _rest(claim, placed_account, rest, name))
+    _bind(assumptions, _rest(claim, placed_account, rest, name))
     left, right = (assumptions.apply(side.expr) for side in (typed.sides.left, typed.sides.right))
     box = assumptions.box((*typed.sides.left.when, *typed.sides.right.when))
     if name in assumptions.replaced:
@@ -157,6 +160,22 @@ def read_asked(
     return Asked(text.strip(), name, unit, claim.relation, left, right, typed.sides, size, box,
                  placed_account, tuple(notes), _rounds(name, claim), assumptions.box(()), tuple(lets), (),
                  again)  # fmt: skip
+
+
+def _bind(assumptions: Assumptions, sizes: Mapping[str, Expr | int]) -> None:
+    """Add sizes with known values to what is replaced; what was assumed of them becomes a condition."""
+    assumed = {name: formula for name, formula in assumptions.replaced.items() if name in sizes}
+    bind(assumptions, sizes)
+    for name, formula in assumed.items():
+        value = assumptions.replaced[name]
+        times, slack = symbol(MULTIPLE.format(name)), symbol(SLACK.format(name))
+        if formula.has(times):
+            found = Condition("divides", formula / times, value)
+        elif formula.has(slack):
+            found = Condition("at_least", value, formula - slack)
+        else:
+            found = Condition("equal", value, formula)
+        assumptions.conditions.append(found)
 
 
 def _rest(
@@ -225,9 +244,10 @@ def _in_gigabytes(note: str) -> str:
 
 def _placed(account: Account, text: str, given: Mapping[str, int]) -> tuple[Account, Mapping[str, int]]:
     """Return an account with sizes bound, and those to be put in later: symbols of other choices too."""
-    own = [name for name in names_under(text, account.policy) if name not in account.policy.names]
+    under = names_under(text, account.policy)
+    own = [name for name in under if name not in account.policy.names]
     bound, rest = placed(account, {name: size for name, size in given.items() if name not in own})
-    return bound, {**rest, **{name: given[name] for name in own if name in given}}
+    return bound, {**rest, **{name: given[name] for name in under if name in given}}
 
 
 def _occurs(name: str, claim: Claim, sides: Sides, account: Account | None, *, size: bool) -> bool:
