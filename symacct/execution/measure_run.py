@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from symacct.algebra.symbols import as_expr
 from symacct.errors import SizeError
 from symacct.evaluation.roofline import Roofline
 from symacct.execution.measure_clock import Spread, repeats_for, spread_of, timed
@@ -186,9 +187,9 @@ def _together(parts: Sequence[Spread]) -> Spread:
 
 def number(value: Expr | int) -> Fraction:
     """Return a number that a formula came to, as a fraction."""
-    from sympy import Rational, sympify
+    from sympy import Rational
 
-    exact = sympify(value)
+    exact = as_expr(value)
     if not exact.is_Rational:
         exact = Rational(str(exact.evalf(30)))
     return Fraction(int(exact.p), int(exact.q))
