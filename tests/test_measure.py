@@ -396,7 +396,7 @@ def test_what_has_nothing_to_time_is_refused():
 def test_a_step_that_would_take_too_long_is_refused():
     account = derive(load_graph("mlp"), precision="fp32")
     with pytest.raises(SizeError, match="would take too long"):
-        measure(account, [{"B": 2**20, "D": 2**10, "L": 64}], device(), today="2026")
+        measure(account, [{"B": 2**14, "D": 2**9, "L": 64}], device(), today="2026")
 
 
 # ---- sizes ----
