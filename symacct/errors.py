@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 FIELDS = ("where", "expected", "got", "fix")
 SHOWN_NAMES = 12
-FEW_NAMES = 16
+FEW_NAMES = 24
 LONGEST_NAME = 80
 LISTED = {
     "quantity": "quantities",

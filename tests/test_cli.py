@@ -291,11 +291,11 @@ REFUSALS = [
         ),
     ),
     (
+        ("derive", "gpt2", "--at", "D=512", "--only", "tokens"),
         ("derive", "gpt2", "--at", "D=768", "--only", "tokens"),
-        ("derive", "gpt2", "--at", "D=768", "--only", "tokens", "--symbolic"),
         told(
             "size D of gpt2 is bound already",
-            where="--at D=768",
+            where="--at D=512",
             expected="one of: B, S",
             got="D, which is 768",
             fix="leave D out, or write --symbolic for a model",
