@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from symacct.cli import output
 from symacct.errors import UsageError
@@ -27,6 +27,7 @@ def best(args: Namespace, accounts: Sequence[Account], sizes: Mapping[str, int])
     """
     from symacct.planning.best_integer import best_integer
     from symacct.planning.best_segment import best_segment
+    from symacct.report.best_segment import best_record
 
     account = accounts[0]
     named = account.policy.checkpoint.every is not None and account.policy.names
@@ -42,7 +43,7 @@ def best(args: Namespace, accounts: Sequence[Account], sizes: Mapping[str, int])
     whole = set(account.graph.order) <= sizes.keys()
     found = [(best_segment(bound, name), best_integer(bound, name) if whole else None) for name in PEAKS]
     if args.format == "json":
-        result = {one.quantity: _record(one, integer) for one, integer in found}
+        result = {one.quantity: best_record(one, integer, account.source.order) for one, integer in found}
         given = {"target": args.graph, "at": {n: str(size) for n, size in sizes.items()}}
         return output.envelope("memory", given, result, convention=account.convention, policy=account.policy)
     return "\n\n".join(_shown(args.format, one, integer, account.source.order) for one, integer in found)
@@ -59,27 +60,3 @@ def _shown(form: str, found: Best, integer: BestInteger | None, order: Sequence[
         lines += [as_markdown(table) if form == "markdown" else as_text(table, width), ""]
     lines += [piece for note in best_notes(found, order) for piece in wrap(note, width)]
     return "\n".join([*lines, *(["", *integer_lines(integer)] if integer is not None else [])])
-
-
-def _record(found: Best, integer: BestInteger | None) -> dict[str, Any]:
-    from symacct.report.best_segment import shown
-
-    cases = [
-        {
-            "k": shown(case.k),
-            "where": [str(one) for one in case.conditions],
-            "peak": [shown(one) for one in case.peaks],
-            "saves": case.saves,
-        }
-        for case in found.cases
-    ]
-    record: dict[str, Any] = {"name": found.name, "cases": cases, "notes": list(found.notes)}
-    if integer is not None:
-        record["integer"] = {
-            "k": str(integer.k),
-            "peak": str(integer.peak),
-            "divisor": [str(one) for one in integer.divisor],
-            "root": [str(one) for one in integer.root],
-            "without": str(integer.plain),
-        }
-    return record

@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from symacct.algebra.normal import normal
 from symacct.printers import latex, text
-from symacct.report.best_segment import shown
+from symacct.report.best_segment import best_record
 from symacct.report.conditions import listed
 from symacct.report.solve import six
 from symacct.report.verdict_record import formula
 
 if TYPE_CHECKING:
-    from symacct.planning.best_integer import BestInteger
-    from symacct.planning.best_segment import Best
     from symacct.planning.solve_answer import Check, Solution
     from symacct.planning.solve_roots import Root
     from symacct.planning.solve_sets import Span
@@ -51,28 +49,7 @@ def solution_record(found: Solution, order: Order = ()) -> dict[str, Any]:
         "smallest": None if found.smallest is None else str(found.smallest),
         "checks": [_check(check, order) for check in found.checks],
         "notes": [*asked.notes, *found.notes],
-    } | ({} if found.segment is None else {"segment": _segment(found.segment, found.whole, order)})
-
-
-def _segment(found: Best, whole: BestInteger | None, order: Order) -> dict[str, Any]:
-    """Return the best length of a segment by regions, and the best integer."""
-    cases = [
-        {
-            "k": shown(case.k, order),
-            "where": [str(one) for one in case.conditions],
-            "peak": [shown(one, order) for one in case.peaks],
-            "saves": case.saves,
-        }
-        for case in found.cases
-    ]
-    integer = whole and {
-        "k": str(whole.k),
-        "peak": str(whole.peak),
-        "divisor": [str(one) for one in whole.divisor],
-        "root": [str(one) for one in whole.root],
-        "without": str(whole.plain),
-    }
-    return {"name": found.name, "cases": cases, "notes": list(found.notes), "integer": integer}
+    } | ({} if found.segment is None else {"segment": best_record(found.segment, found.whole, order)})
 
 
 def _interval(span: Span) -> dict[str, Any]:
