@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from sympy import Max
@@ -13,7 +12,6 @@ from symacct.algebra.normal import normal, total
 from symacct.derivation.growth import cached_tokens
 from symacct.derivation.ranges import over
 from symacct.derivation.static import scales, trained
-from symacct.derivation.timeline import weight
 from symacct.derivation.workload import caches
 from symacct.derived import Derived
 from symacct.errors import RuleError, unknown
@@ -22,6 +20,7 @@ from symacct.terms import PEAKS, STATIC, Term, unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from fractions import Fraction
 
     from sympy import Expr
 
@@ -85,7 +84,7 @@ class Holdings(Derived):
         return tuple(replace(term, expr=normal(term.expr / tokens), unit=unit) for term in self._cache())
 
     def candidates(self, name: str = "memory.peak") -> tuple[Expr, ...]:
-        """Return the formulas in bytes of which a peak is the largest, sorted by their text.
+        """Return the formulas in bytes of which a peak is the largest.
 
         Raises:
             UnknownNameError: the quantity is no peak.
@@ -109,11 +108,7 @@ class Holdings(Derived):
 
     def weigh(self, *, saved: bool) -> Callable[[Size], Fraction]:
         """Return the function that says how many bytes an element takes; 0 for one that does not count."""
-
-        def weigh_one(size: Size) -> Fraction:
-            return weight(self.policy, size) if size.saved or not saved else Fraction(0)
-
-        return weigh_one
+        return self.course.weighed(saved=saved)
 
     def peak(self, name: str) -> Expr:
         """Return a peak as a formula: the largest of its candidates."""

@@ -171,7 +171,7 @@ class Course:
     @cached_property
     def kept(self) -> dict[str, Expr]:
         """What is kept when the forward pass ends, in the policy's bytes and the symbols of the form."""
-        return self._kept(self._weighed(saved=True))
+        return self._kept(self.weighed(saved=True))
 
     @cached_property
     def repeated(self) -> dict[str, Expr]:
@@ -183,10 +183,11 @@ class Course:
     @cached_property
     def peaks(self) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
         """Candidates for both peaks, of everything and of what is saved, in the symbols of the form."""
-        every, saved = (self._candidates(self._weighed(saved=flag)) for flag in (False, True))
+        every, saved = (self._candidates(self.weighed(saved=flag)) for flag in (False, True))
         return tuple(map(self.ring.expr, every)), tuple(map(self.ring.expr, saved))
 
-    def _weighed(self, *, saved: bool) -> Callable[[Size], Fraction]:
+    def weighed(self, *, saved: bool) -> Callable[[Size], Fraction]:
+        """Return the function that says how many bytes an element takes; 0 for one that does not count."""
         return lambda size: weight(self.policy, size) if size.saved or not saved else Fraction(0)
 
     @cached_property

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -14,16 +13,14 @@ from symacct.algebra.normal import normal, total
 from symacct.algebra.regions import Region, Regions, value_of
 from symacct.algebra.sparse import put_in
 from symacct.derivation.alive import Moment, moment
-from symacct.derivation.timeline import weight
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from sympy import Expr
 
     from symacct.account import Account
     from symacct.algebra.sparse import Poly
-    from symacct.derivation.folding import Size
 
 FEW = 4
 """Up to how many candidates are shown with their regions unless more are asked for."""
@@ -74,7 +71,7 @@ class Peaks:
     def __init__(self, account: Account, name: str = "memory.peak") -> None:
         """Derive the candidates."""
         self.account, self.name = account, name
-        self.weigh: Callable[[Size], Fraction] = self._weigh
+        self.weigh = account.weigh(saved=name == "memory.activations.peak")
         course = account.course
         found = course.candidates(self.weigh)
         self.polys = found if len(found) == 1 else self._with_numbers(found)
@@ -82,10 +79,6 @@ class Peaks:
         self.exprs = tuple(normal(course.formula(poly) + beside) for poly in self.polys)
         ring, polys = course.lowered(self.polys)
         self.regions = Regions(ring, tuple(course.least), polys, course.restored)
-
-    def _weigh(self, size: Size) -> Fraction:
-        saved = self.name == "memory.activations.peak"
-        return weight(self.account.policy, size) if size.saved or not saved else Fraction(0)
 
     def _with_numbers(self, found: Sequence[Poly]) -> tuple[Poly, ...]:
         """Return the candidates with the numbers that symbols stand for put in, those that are needed."""
