@@ -7,7 +7,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from symacct.errors import ReadError, UsageError
-from symacct.plot.roofline import ENDINGS, SALT, SETTINGS
+from symacct.plot.roofline import ENDINGS, SALT, SETTINGS, matplotlib
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -61,14 +61,7 @@ def check(path: Path) -> Any:
         raise UsageError(
             "a picture is SVG or PNG", expected=" or ".join(ENDINGS), got=path.suffix or "no ending"
         )
-    try:
-        import matplotlib as mpl
-    except ImportError:
-        raise UsageError(
-            "pictures need matplotlib", expected="the extra plot", got="matplotlib is not installed",
-            fix="pip install 'symacct[plot]'",
-        ) from None  # fmt: skip
-    return mpl
+    return matplotlib()
 
 
 def require(account: Account, sizes: Mapping[str, int]) -> Account:

@@ -53,8 +53,8 @@ def draw(mades: Sequence[Roofline], measured: Sequence[Measured], path: Path) ->
         )
     for made in mades:
         _check(made)
-    matplotlib = _matplotlib()
-    with matplotlib.rc_context(SETTINGS):
+    mpl = matplotlib()
+    with mpl.rc_context(SETTINGS):
         figure = _figure(mades, measured)
         metadata = {"Date": None, "Creator": SALT} if path.suffix.lower() == ".svg" else {"Software": SALT}
         try:
@@ -83,7 +83,12 @@ def _check(made: Roofline) -> None:
         )
 
 
-def _matplotlib() -> Any:
+def matplotlib() -> Any:
+    """Return matplotlib.
+
+    Raises:
+        UsageError: it is missing.
+    """
     try:
         import matplotlib as mpl
     except ImportError:
