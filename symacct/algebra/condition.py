@@ -84,7 +84,8 @@ class Condition:
         """Return whether it is seen to fail for all sizes of at least 1 (False: not seen)."""
         if self.names:
             gap = normal(self.right - self.left)
-            return self.kind != "divides" and _never_negative(gap - 1)
+            short = self.kind != "divides" and _never_negative(gap - 1)
+            return short or (self.kind == "equal" and _never_negative(-gap - 1))
         return not self.holds({})
 
     def substitute(self, mapping: Mapping[str, Expr | int]) -> Condition:

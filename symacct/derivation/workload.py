@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from sympy import Min, Symbol
 
-from symacct.errors import GraphError
+from symacct.errors import GraphError, SizeError
 from symacct.nodes import Carry, Graph, Node, Repeat, Step_, remaining, walk
 from symacct.ops.cache import Cached
 from symacct.ops.dropout import Dropout
 from symacct.ops.loss import CrossEntropy
 from symacct.ops.view import Keys, Rearrange
+from symacct.printers import text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -42,11 +43,34 @@ def caches(graph: Graph) -> Graph | None:
 
 
 def _square(graph: Graph) -> Graph:
-    """Bind sizes that must be equal, such as T = S."""
+    """Bind sizes that must be equal, such as T = S.
+
+    Where the left one already stands for something else (T = 2*U), the right one takes that.
+
+    Raises:
+        SizeError: what a size stands for makes an equality fail for all sizes.
+    """
     for condition in graph.conditions:
-        if condition.kind == "equal" and isinstance(condition.left, Symbol):
-            return _square(graph.bind({condition.left.name: condition.right}))
+        if condition.kind != "equal":
+            continue
+        if condition.is_impossible():
+            raise SizeError(
+                f"the sizes of graph {graph.name} cannot be equal",
+                where=", ".join(f"{name} = {text(size)}" for name, size in graph.bound.items()),
+                expected=condition.text,
+                got="sides that differ for all sizes",
+                fix="leave one of the two free, or use the workload decode",
+            )
+        left, right = condition.left, condition.right
+        taken = _free(graph, right) and left in graph.bound.values() and not left.has(right)
+        for size, other in ((left, right), *(((right, left),) if taken else ())):
+            if _free(graph, size):
+                return _square(graph.bind({size.name: other}))
     return graph
+
+
+def _free(graph: Graph, size: Expr) -> TypeGuard[Symbol]:
+    return isinstance(size, Symbol) and size.name in graph.order
 
 
 def _keys(graph: Graph) -> list[Node]:
@@ -66,9 +90,13 @@ def _decoding(graph: Graph) -> Graph:
     for node in keys:
         assert isinstance(node.op, Keys)
         length = graph.tensors[node.ins[0]].dim(node.op.axis)
-        if not isinstance(length, Symbol):
+        tied = [name for name, size in graph.bound.items() if size.has(length)]
+        if not _free(graph, length) or tied:
+            stands = f"{text(length)}, to which {', '.join(tied)} is bound" if tied else text(length)
             raise GraphError(
-                f"graph {graph.name} cannot be decoded: its sequence length is {length}, no symbol",
+                f"graph {graph.name} cannot be decoded: its sequence length is {stands}",
+                expected="a size of its own, which is 1 when decoding",
+                got=", ".join(f"{name} = {text(graph.bound[name])}" for name in tied) or text(length),
                 fix="leave the sequence length free and bind the number of keys instead",
             )
         one[length.name] = 1
