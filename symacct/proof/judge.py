@@ -88,7 +88,7 @@ def judge(
     if stated.expect == "reported":
         return Judged(stated, "not judged", ok=True)
     try:
-        where = _On(_machine(stated.on, folder), dirs)
+        where = _On(machine_of(stated.on, folder), dirs)
         known = {} if accounts is None else accounts
         return _calculated(stated, where) if stated.calc else _proved(stated, folder, known, where)
     except SymacctError as error:
@@ -130,7 +130,7 @@ def _dtype(stated: Stated) -> str:
     return precision(dict(stated.choices).get("precision", "bf16")).activations
 
 
-def _machine(target: str, folder: Path) -> str | None:
+def machine_of(target: str, folder: Path) -> str | None:
     """Return a machine's name, or its path seen from the folder of the file that names it."""
     file = MACHINE_FILE.fullmatch(target)
     if file is None or Path(file["path"]).is_absolute():
@@ -140,7 +140,7 @@ def _machine(target: str, folder: Path) -> str | None:
 
 def _account(stated: Stated, folder: Path, accounts: dict[object, Account]) -> Account:
     """Return the account that a claim is about; one for all claims that make the same choices."""
-    key = (stated.graph, stated.choices, stated.input_grad, stated.hold_output, stated.symbolic)
+    key = account_key(stated)
     if key not in accounts:
         choices = dict(stated.choices)
         given = {name: text for name, text in choices.items() if name in POLICY}
@@ -151,6 +151,11 @@ def _account(stated: Stated, folder: Path, accounts: dict[object, Account]) -> A
         graph = load(_place(str(stated.graph), folder), symbolic=stated.symbolic)
         accounts[key] = Account(graph, policy, priced)
     return accounts[key]
+
+
+def account_key(stated: Stated) -> tuple[object, ...]:
+    """Return what the account of a claim is known by among those that were derived."""
+    return (stated.graph, stated.choices, stated.input_grad, stated.hold_output, stated.symbolic)
 
 
 def _place(target: str, folder: Path) -> str:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from symacct.account import Account
+    from symacct.proof.judge import Judged
     from symacct.syntax import Tree
 
 STYLES = ("card", "full")
@@ -46,6 +51,38 @@ Cell = tuple[Item, ...]
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """What a row was made of, for pages that go on computing; nothing is worked out to make one.
+
+    Attributes:
+        account: the derivation that it is about.
+        judged: the claim, judged.
+        machine: the machine whose times are meant, as ``--on`` takes it, seen from where the sheet is made.
+        sizes: sizes at which its worth is shown.
+    """
+
+    account: Account | None = None
+    judged: Judged | None = None
+    machine: str | None = None
+    sizes: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """A graph to be set against machines on a live page.
+
+    Attributes:
+        title: what stands above it.
+        account: its derivation under the choices at the start.
+        axes: the choices that may be made, and their values, as flags take them; empty for the usual ones.
+    """
+
+    title: str
+    account: Account
+    axes: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """One row of a sheet.
 
@@ -61,6 +98,7 @@ class Row:
         comment: what a reader should know.
         topic: the first words of the quantities in it, for selection.
         level: how far the name is indented.
+        origin: what it was made of.
     """
 
     name: str
@@ -74,6 +112,7 @@ class Row:
     comment: str = ""
     topic: frozenset[str] = frozenset()
     level: int = 0
+    origin: Origin | None = field(default=None, compare=False, repr=False)
 
     @property
     def maths(self) -> tuple[Math, ...]:
@@ -107,6 +146,9 @@ class Sheet:
         style: ``card`` or ``full``.
         lang: ``en`` or ``zh``.
         differs: claims that got another verdict than their file expects, for a warning.
+        sizes: for each graph, the sizes that a live page starts from.
+        benches: graphs that a live page sets against machines.
+        machine: the machine that it starts with; empty for the usual one.
     """
 
     title: str
@@ -115,6 +157,11 @@ class Sheet:
     style: str = "card"
     lang: str = "en"
     differs: tuple[str, ...] = ()
+    sizes: Mapping[str, Mapping[str, int]] = field(
+        default_factory=lambda: MappingProxyType({}), compare=False
+    )
+    benches: tuple[Bench, ...] = field(default=(), compare=False, repr=False)
+    machine: str = ""
 
     @property
     def rows(self) -> tuple[Row, ...]:

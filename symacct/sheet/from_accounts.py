@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sympy import Add, Mul
@@ -18,7 +19,7 @@ from symacct.report.factor import factored
 from symacct.report.figures import percent, scaled
 from symacct.report.names import MEANINGS, SHORT
 from symacct.report.summary import View, chosen, is_defined, view
-from symacct.sheet.data import Cell, Item, Math, Row, Section, Words
+from symacct.sheet.data import Cell, Item, Math, Origin, Row, Section, Words
 from symacct.sheet.statement import comparison, formula
 
 if TYPE_CHECKING:
@@ -89,13 +90,12 @@ def quantity_rows(
     found = [name for name in chosen(account, wanted) if name in wanted or _is_main(name)]
     shown = view(account, sizes, found)
     rows = [_row(name, shown, full=full) for name in found if is_defined(shown.account, name)]
+    rows = [replace(row, origin=Origin(account, sizes=sizes)) for row in rows]
     titles = names or {}
     return [row if row.quantity not in titles else _named(row, titles[row.quantity]) for row in rows]
 
 
 def _named(row: Row, name: str) -> Row:
-    from dataclasses import replace
-
     return replace(row, name=name)
 
 
