@@ -13,7 +13,7 @@ import pytest
 from symacct.cli.main import main
 from symacct.errors import FormulaError, ReadError, UnknownNameError
 from symacct.sheet import readback
-from symacct.sheet.data import Math
+from symacct.sheet.data import Math, Words
 from symacct.sheet.html import html_of
 from symacct.sheet.layout import read_layout, shipped_layouts
 from symacct.sheet.making import of_claims, of_layout, selected
@@ -187,6 +187,72 @@ def test_latex_that_went_wrong_elsewhere(text, names, shown):
     Sources: sympy issue 12090, pint issue 200, and names as model files write them.
     """
     assert checked(formula(text, names), "latex", "") == shown
+
+
+ON_MACHINES = """
+[[claim]]
+name = "a figure"
+claim = "floor(ridge/(1 FLOP/byte)) = 295"
+on = "lecture:h100"
+expect = "proved"
+
+[[claim]]
+name = "a time"
+graph = "linear"
+workload = "forward"
+on = "lecture:h100"
+at = "D=4096,K=4096"
+claim = "time.forward > bytes.forward/bandwidth iff B > 345"
+expect = "proved"
+
+[[claim]]
+name = "rates as symbols"
+graph = "relu"
+workload = "forward"
+claim = "time.forward = max(4*B*D/W_mem, B*D/V_bf16)"
+expect = "proved"
+
+[[claim]]
+name = "a calculation"
+calc = "x*peak/bandwidth"
+let = ["x = 2"]
+on = "lecture:h100"
+
+[[claim]]
+name = "numbers of formats"
+claim = "largest(fp8_e4m3) = 2^8*(2 - epsilon(bf16)*64)"
+expect = "refuted"
+instead = "largest(fp8_e4m3) = 448"
+
+[[claim]]
+name = "a number in a format"
+claim = "round(bf16, 513/512) = 1"
+expect = "proved"
+"""
+
+
+def test_figures_of_machines_and_formats_are_set_as_formulas(tmp_path):
+    """None of them is shown as code, each reads back, and each says which machine it is of."""
+    sheet = sheet_of(tmp_path, ON_MACHINES)
+    assert not sheet.differs
+    for row in sheet.rows:
+        assert not any(isinstance(item, Words) and item.code for item in (*row.formula, *row.instead))
+        for one in row.maths:
+            for kind in KINDS:
+                checked(one, kind, row.name)
+    rows = {row.name: row for row in sheet.rows}
+    assert "lecture:h100" in [
+        item.text for cell in rows["a time"].holds for item in cell if isinstance(item, Words)
+    ]
+    assert rows["a number in a format"].topic == {"formats"}
+    made = tex_of(sheet)
+    for shown in (
+        r"\frac{4 B D}{W_{\mathrm{mem}}}",
+        r"\text{largest}\allowbreak \text{(fp8\_e4m3)} = 448",
+        r"\text{round}\allowbreak \text{(bf16, 513/512)} = 1",
+        r"\frac{x\,\mathrm{peak}}{\mathrm{bandwidth}}",
+    ):
+        assert shown in made
 
 
 # ---- what is wrong is shown as wrong ----

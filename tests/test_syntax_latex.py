@@ -12,7 +12,9 @@ from symacct.algebra.normal import same
 from symacct.algebra.symbols import symbol
 from symacct.errors import FormulaError, SymacctError
 from symacct.printers import latex, text
+from symacct.sheet.readback import value
 from symacct.syntax import guess_names, parse, read_formula, readings
+from symacct.units import is_unit
 
 LETTERS = "B C D E F H I K L N O P Q S T a b c h n s u"
 WORDS = "n_layer n_ctx d_attn d_model d_ff MFU AI beta gamma lambda 词表 numbar n_kv_heads try"
@@ -239,3 +241,37 @@ def test_print_then_read_is_the_identity(spelling, expr):
         assert "nested too deeply" in error.what  # noqa: PT017
         return
     assert back == expr or all(agree(back, expr, first) for first in (2, 5)), printed
+
+
+@pytest.mark.parametrize(
+    ("written", "plain"),
+    [
+        (r"312 \times 10^{12}\,\mathrm{FLOP/s}", "312 * 10^12 FLOP/s"),
+        (r"312 \cdot 10^{12} \text{FLOP/s}", "312e12 FLOP/s"),
+        (r"5 \times 10^{-3}\,\mathrm{GB}", "5 MB"),
+        ("10^{9} byte", "1e9 byte"),
+    ],
+)
+def test_a_unit_follows_a_power_of_ten(written, plain):
+    """Papers write rates so; the unit belongs to the power."""
+    first, second = (parse(one, (), is_unit) for one in (written, plain))
+    assert value(first) == value(second)
+
+
+@pytest.mark.parametrize("written", ["B^{2} byte", "10^{B} byte", "(2) byte"])
+def test_a_unit_follows_numbers_alone(written):
+    with pytest.raises(SymacctError):
+        parse(written, ["B"], is_unit)
+
+
+def test_a_break_between_a_quantity_and_its_bracket():
+    """A sheet's own LaTeX lets long choices stand on the next line; a line is no factor anywhere."""
+    quantities = ["memory.peak", "epsilon", "round"]
+    for written, name in (
+        (r"\text{memory.peak}\allowbreak \text{(checkpoint=none)}", "memory.peak(checkpoint=none)"),
+        (r"\text{epsilon}\allowbreak \text{(bf16)}", "epsilon(bf16)"),
+        (r"\text{round}\allowbreak\text{(fp8\_e4m3, 1e-8)}", "round(fp8_e4m3, 1e-8)"),
+    ):
+        tree = parse(written, (), is_unit, quantities)
+        assert (tree.form, tree.name) == ("quantity", name)
+    assert same(read_formula(r"6\allowbreak N D", NAMES), 6 * v("N D"))

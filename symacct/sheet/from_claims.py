@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING
 
 from sympy import Integer
 
+from symacct.algebra.evaluate import names_of
 from symacct.claims import amount
 from symacct.errors import SymacctError
+from symacct.evaluation import timing
 from symacct.printers import text as plain_text
-from symacct.proof.judge import Judged, judge
+from symacct.proof.judge import Judged, account_key, judge, machine_of
 from symacct.report.amount import shown as shown_amount
 from symacct.report.conditions import listed
 from symacct.report.factor import factored
-from symacct.sheet.data import Cell, Item, Row, Sign, Words
-from symacct.sheet.statement import Statement, comparison, formula, guessed
+from symacct.sheet.data import Cell, Item, Origin, Row, Sign, Words
+from symacct.sheet.statement import Statement, comparison, figures, formula, guessed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from sympy import Expr
@@ -55,17 +57,19 @@ class Claims:
         account = next(iter(pool.values()), None)
         title = name or stated.name
         if stated.calc:
-            return _calculated(found, title)
-        if found.verdict is None:
-            return _unjudged(found, title)
-        return _judged(found, found.verdict, account, title)
+            row = _calculated(found, title)
+        elif found.verdict is None:
+            row = _unjudged(found, title)
+        else:
+            row = _judged(found, found.verdict, account, title)
+        return replace(
+            row, origin=Origin(pool.get(account_key(stated)), found, machine_of(stated.on, folder))
+        )
 
 
 def _judged(found: Judged, verdict: Verdict, account: Account | None, title: str) -> Row:
     stated = found.stated
-    bound = {one.name for one in verdict.claim.where}
-    names = sorted(verdict.claim.names - bound)
-    said = _statement(stated.claim, names if stated.graph else None, stated.let)
+    said = _statement(stated, stated.claim, verdict)
     if said is None:
         return _row(stated, title, (Words(stated.claim, code=True),), mark=_mark(stated, verdict))
     mark = _mark(stated, verdict)
@@ -86,10 +90,12 @@ def _row(stated: Stated, title: str, cell: Cell, **more: object) -> Row:
     return Row(title, cell, source=stated.source, comment=stated.comment, **more)  # type: ignore[arg-type]
 
 
-def _statement(text: str, names: list[str] | None, lets: tuple[str, ...]) -> Statement | None:
-    """Return a claim as cells; None where it names what only a machine or a number format has."""
+def _statement(stated: Stated, text: str, verdict: Verdict) -> Statement | None:
+    """Return a claim as cells; None where it is read in a way that a sheet has no notation for."""
+    bound = {one.name for one in verdict.claim.where}
+    of = figures(" ".join((text, *stated.let))) if stated.on or stated.graph else ()
     try:
-        return Statement(text, names, lets)
+        return Statement(text, verdict.claim.names - bound, stated.let, of)
     except SymacctError:
         return None
 
@@ -107,6 +113,8 @@ def _holds(stated: Stated, said: Statement, verdict: Verdict, account: Account |
     """Yield the graph, the choices, what is bound and assumed, and the conditions of the derivation."""
     if stated.graph:
         yield (Words(stated.graph, code=True),)
+    if stated.on:
+        yield (Words(stated.on, code=True),)
     choices = [value if key in PLAIN else f"{key} {value}" for key, value in stated.choices]
     choices += ["input gradient"] * stated.input_grad + ["output held"] * stated.hold_output
     yield from ((Words(choice),) for choice in choices)
@@ -173,8 +181,7 @@ def _instead(found: Judged, said: Statement, verdict: Verdict, account: Account 
         return ()
     stated = found.stated
     if stated.instead and not found.detail.startswith(NOT_PROVED):
-        names = sorted(verdict.claim.names - {one.name for one in verdict.claim.where})
-        right = _statement(stated.instead, names if stated.graph else None, stated.let)
+        right = _statement(stated, stated.instead, verdict)
         return _same_left(right, said) if right is not None else (Words(stated.instead, code=True),)
     exact = verdict.right if verdict.turned else verdict.left
     quantity = said.quantity
@@ -187,10 +194,10 @@ def _exact(exact: Expr, account: Account, quantity: str, names: frozenset[str]) 
     from symacct.nodes import repeat_counts
 
     text = plain_text(factored(exact, repeat_counts(account.graph)), account.graph.order)
-    unit = str(account[quantity].unit)
+    unit = str(timing.QUANTITIES.get(quantity) or account[quantity].unit)
     if len(text) > LONGEST:
         return (Words("a longer formula; symacct prove shows it"),)
-    cell: Cell = (formula(text, names | set(account.graph.order)),)
+    cell: Cell = (formula(text, names | set(account.graph.order) | set(names_of(exact))),)
     return cell if unit == "1" else (*cell, Words(f" [{unit}]"))
 
 
@@ -214,20 +221,30 @@ def _unjudged(found: Judged, title: str) -> Row:
 
 def _calculated(found: Judged, title: str) -> Row:
     stated = found.stated
+    own = [one.partition("=")[0].strip() for one in stated.let]
+    of = figures(" ".join((stated.calc, *stated.let))) if stated.on else ()
+    holds = (*(((Words(stated.on, code=True),),) if stated.on else ()), *_lets(stated, [*own, *of]))
     try:
-        cell: Cell = (formula(stated.calc, [one.partition("=")[0].strip() for one in stated.let]),)
+        cell: Cell = (formula(stated.calc, [*own, *of]),)
         value = found.amount or amount(stated.calc, stated.to, stated.let)
     except SymacctError as error:
         row = _row(stated, title, (Words(stated.calc, code=True),), mark="refused")
         return replace(row, comment=error.what)
     came = shown_amount(value.value, value.unit, stated.to)
     if stated.value is None:
-        return _row(stated, title, cell, mark="computed", worth=(Words(came),), topic=frozenset({"calc"}))
+        return _row(
+            stated, title, cell, holds=holds, mark="computed", worth=(Words(came),), topic=frozenset({"calc"})
+        )
     claimed = f"{stated.value} {stated.to or ''}".strip()
     mark = "proved" if found.got == "proved" else "refuted"
     worth: Cell = (Words(came if mark == "proved" else claimed),)
     instead: Cell = () if mark == "proved" else (Words(came),)
     return _row(
-        stated, title, cell, mark="computed" if mark == "proved" else mark, worth=worth, instead=instead,
-        topic=frozenset({"calc"}),
+        stated, title, cell, holds=holds, mark="computed" if mark == "proved" else mark, worth=worth,
+        instead=instead, topic=frozenset({"calc"}),
     )  # fmt: skip
+
+
+def _lets(stated: Stated, names: Iterable[str]) -> tuple[Cell, ...]:
+    """Return what names of a calculation stand for."""
+    return tuple(_condition(one, frozenset(names)) for one in stated.let)

@@ -104,6 +104,8 @@ def _said(node: ET.Element) -> str:
         return LETTERS[text].removeprefix("\\") if text in LETTERS else text
     if node.tag == "msup" and parts[0] == "10" and _is_ten(node):
         return f"10^({parts[1]})"
+    if node.tag == "msub" and node[1].tag == "mtext":
+        return f"{parts[0]}_{parts[1]}"
     if node.tag in SHAPES:
         return SHAPES[node.tag].format(*parts)
     joined = "".join((text, *parts))

@@ -17,6 +17,7 @@ from symacct.printers.latex import NOTATION as LATEX
 from symacct.printers.mathml import NOTATION as MATHML
 from symacct.printers.text import NOTATION as TEXT
 from symacct.printers.walk import ATOM, POWER, PRODUCT, SUM, Notation, Piece
+from symacct.proof.machine_facts import RATE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -189,7 +190,10 @@ def _is_word(tree: Tree) -> bool:
     """Say whether a factor is printed as a word, which would run into its neighbour."""
     base = tree.parts[0] if tree.form == "power" else tree
     return base.form == "quantity" or (
-        base.form == "name" and len(base.name) > 1 and base.name not in COMMANDS
+        base.form == "name"
+        and len(base.name) > 1
+        and base.name not in COMMANDS
+        and not RATE.fullmatch(base.name)
     )
 
 
@@ -198,13 +202,32 @@ def _amount(tree: Tree) -> bool:
 
 
 def _name_latex(name: str) -> str:
-    """Return a name; letters beyond ASCII stand as text, which every engine can set."""
+    """Return a name; letters beyond ASCII stand as text, which every engine can set; rates have an index."""
+    if RATE.fullmatch(name):
+        letter, _, of = name.partition("_")
+        return f"{letter}_{{\\mathrm{{{escape(of)}}}}}"
     shown = name_latex(name)
     return shown if shown.isascii() else f"\\text{{{escape(name)}}}"
 
 
 def _quantity_latex(name: str) -> str:
     return f"\\mathrm{{{escape(name)}}}" if name.replace(".", "").isalpha() else f"\\text{{{escape(name)}}}"
+
+
+def _ten_latex(digits: str, power: str) -> str:
+    return f"10^{{{power}}}" if digits == "1" else f"{digits} \\times 10^{{{power}}}"
+
+
+def _ten_mathml(digits: str, power: str) -> str:
+    ten = f"<msup><mn>10</mn><mn>{power}</mn></msup>"
+    return ten if digits == "1" else f"<mrow><mn>{digits}</mn><mo>\u00d7</mo>{ten}</mrow>"
+
+
+def _name_mathml(name: str) -> str:
+    if RATE.fullmatch(name):
+        letter, _, of = name.partition("_")
+        return f"<msub><mi>{letter}</mi><mtext>{escape_html(of)}</mtext></msub>"
+    return MATHML.name(name).text
 
 
 def _unit_latex(unit: str) -> str:
@@ -249,20 +272,18 @@ SPELLINGS = {
         "\\,",
         " \\cdot ",
         "\\,",
-        lambda digits, power: f"{digits} \\times 10^{{{power}}}",
+        _ten_latex,
         lambda inside: f"\\log_{{2}}\\left({inside}\\right)",
     ),
     "mathml": Spelling(
         MATHML,
-        lambda name: MATHML.name(name).text,
+        _name_mathml,
         _mathml_word,
         _unit_mathml,
         "",
         "<mo>\u00b7</mo>",
         '<mo>&#8290;</mo><mspace width="0.17em"/>',
-        lambda digits, power: (
-            f"<mrow><mn>{digits}</mn><mo>\u00d7</mo><msup><mn>10</mn><mn>{power}</mn></msup></mrow>"
-        ),
+        _ten_mathml,
         lambda inside: f"<mrow><msub><mi>log</mi><mn>2</mn></msub><mo>(</mo>{inside}<mo>)</mo></mrow>",
         _mathml_row,
     ),

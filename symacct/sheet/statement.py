@@ -6,7 +6,10 @@ import re
 from typing import TYPE_CHECKING
 
 from symacct.claims import read_claim
+from symacct.evaluation.machine_names import NAMES, RIDGE
 from symacct.proof.extremum import read_extremum
+from symacct.proof.format_facts import FACTS
+from symacct.proof.machine_facts import RATE
 from symacct.proof.region import cut_region
 from symacct.proof.threshold import is_threshold, read_threshold
 from symacct.report.names import MEANINGS
@@ -19,7 +22,10 @@ if TYPE_CHECKING:
 
     from symacct.claims.claim import Claim
 
-QUANTITIES = frozenset(MEANINGS)
+QUANTITIES = frozenset({*MEANINGS, *FACTS})
+"""What is read as one word: quantities, and numbers of a format such as ``epsilon(bf16)``."""
+FIGURES = frozenset({*NAMES, RIDGE})
+FORMATS = "formats"
 COMPARED = re.compile(r"<=|>=|≤|≥|<|>|=|\||∣")
 PLAIN = {"≤": "<=", "≥": ">=", "∣": "|"}
 
@@ -51,6 +57,16 @@ def comparison(text: str, names: Collection[str]) -> Cell:
     return (left, Sign(PLAIN.get(found[0], found[0])), right)
 
 
+def figures(text: str) -> frozenset[str]:
+    """Return what a text names of a machine: its figures, and symbols of rates.
+
+    >>> sorted(figures("time.forward = max(4*n/W_mem, n/V_bf16)")), sorted(figures("peak/bandwidth"))
+    (['V_bf16', 'W_mem'], ['bandwidth', 'peak'])
+    """
+    words = re.findall(r"(?<![\w.])[a-z]+(?![\w.(])", text)
+    return frozenset({*FIGURES.intersection(words), *(one.group() for one in RATE.finditer(text))})
+
+
 class Statement:
     """A claim's text as cells.
 
@@ -63,14 +79,24 @@ class Statement:
         topic: first words of the quantities in it.
     """
 
-    def __init__(self, text: str, names: Collection[str] | None, lets: Iterable[str] = ()) -> None:
+    def __init__(
+        self, text: str, names: Collection[str] | None, lets: Iterable[str] = (), of: Iterable[str] = ()
+    ) -> None:
         """Read a claim.
+
+        Args:
+            text: the claim.
+            names: the sizes; None guesses them.
+            lets: names of its own, each ``NAME = FORMULA``.
+            of: what it names of a machine.
 
         Raises:
             SymacctError: it cannot be read.
         """
         bare, regions = cut_region(text)
         lets = tuple(lets)
+        if names is not None:
+            names = {*names, *of}
         extremum = read_extremum(bare)
         written = read_threshold(bare, names) if is_threshold(bare) else None
         stated = extremum.equation if extremum else written.condition if written else bare
@@ -92,7 +118,8 @@ class Statement:
         self.regions = tuple(comparison(one, self.names) for one in regions)
         trees = [self.claim.left, self.claim.right, *(one.tree for one in self.claim.where)]
         used = [part.name for tree in trees for part in walk(tree) if part.form == "quantity"]
-        self.topic = frozenset(name.partition(".")[0].partition("(")[0] for name in used)
+        first = {name.partition(".")[0].partition("(")[0] for name in used}
+        self.topic = frozenset(FORMATS if one in FACTS else one for one in first)
 
     def math(self, tree: object, text: str) -> Math:
         """Return a part of a claim as a formula."""

@@ -72,7 +72,9 @@ UPRIGHT = (
 )
 CALLS = ("max", "min", "log", "ln", "sqrt")
 FRACTIONS = ("frac", "dfrac", "tfrac", "cfrac")
-KNOWN = sorted({*filter(str.isalpha, PLAIN), *UPRIGHT, *CALLS, *FRACTIONS, *COMMANDS, "mathcal"})
+KNOWN = sorted(
+    {*filter(str.isalpha, PLAIN), *UPRIGHT, *CALLS, *FRACTIONS, *COMMANDS, "mathcal", "allowbreak"}
+)
 COMMAND = re.compile(r"\\([A-Za-z]+|.)", re.DOTALL)
 INSIDE = r"\{((?:[^{}\\]|\\_|\\ )*)\}"
 SUBSCRIPT = re.compile(
@@ -190,10 +192,13 @@ class Source:
             private = category(char) == "Co"
             self._emit(" " if nbsp else "\ufffd" if private else SIGNS.get(char, char), start, self.place)
 
-    def _argument(self, opened: str, closed: str, depth: int, command: int | None = None) -> None:
-        """Rewrite one argument: a group in braces, a command, or one character."""
+    def _pass_spaces(self) -> None:
         while self.place < self.last and self.text[self.place].isspace():
             self.place += 1
+
+    def _argument(self, opened: str, closed: str, depth: int, command: int | None = None) -> None:
+        """Rewrite one argument: a group in braces, a command, or one character."""
+        self._pass_spaces()
         start = self.place
         if depth >= DEEPEST:
             what = "a formula is nested too deeply"
@@ -221,6 +226,8 @@ class Source:
             bar = {"left|": BAR, "right|": BAR_END}.get(name + self.text[self.place], "")
             self.place += 1
             self._emit(bar, start, self.place)
+        elif name == "allowbreak":
+            self._pass_spaces()
         elif name in PLAIN:
             self._emit(PLAIN[name], start, self.place)
         elif name in FRACTIONS:

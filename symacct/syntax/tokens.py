@@ -23,6 +23,7 @@ CALL = re.compile(r"\s*\(")
 SUFFIX = re.compile(rf"({'|'.join(sorted(SUFFIXES, key=len, reverse=True))})(?=\s+{NAME}?([^\W\d]\w*))")
 GRAPH = re.compile(r"\(\s*([^\W\d][\w./-]*)\s*\)")
 CHOICES = re.compile(r"\(\s*([a-z_]+\s*=[^()<>]*?)\s*\)")
+ROUNDED = re.compile(r"\(\s*([^\W\d][\w-]*)\s*,\s*([^(),]*?)\s*\)")
 BELOW = re.compile(r"\s*/\s*[\(" + NAME + r"]?([^\W\d]\w*)")
 SIGNS = ("**", *"+-*/^(),[]⌈⌉⌊⌋", BAR, BAR_END)
 KEEPS_UNIT = frozenset({"**", *"*/^()"})
@@ -179,7 +180,8 @@ class Tokenizer:
         if word in self.names.names:
             return self.add("name", self.names.spelled(word), place, end + 1, spaced=spaced)
         if word in self.names.quantities:
-            return self.add("quantity", word, place, end + 1, spaced=spaced)
+            name, behind = self.quantity(word, end + 1)
+            return self.add("quantity", name, place, behind, spaced=spaced)
         if self.unit_stands(word, end + 1, spaced=spaced):
             return self.add("unit", word, place, end + 1, spaced=spaced)
         raise self.unknown(word, place + 1)
@@ -212,7 +214,7 @@ class Tokenizer:
         """Return what a word is that is no declared name, its name, and where it ends; None for a product."""
         dotted = dotted_at(self.plain, place)
         if dotted in self.names.quantities:
-            return "quantity", *self.quantity(dotted, place)
+            return "quantity", *self.quantity(dotted, place + len(dotted))
         if "." in dotted and self.names.quantities:
             raise self.place_at(unknown("quantity", dotted[:64], self.names.quantities), place)
         function = GREEK.get(word, word)
@@ -222,11 +224,15 @@ class Tokenizer:
             return "unit", word, end
         return ("sign", "/", end) if word == "per" and self.in_unit else (None, word, end)
 
-    def quantity(self, name: str, place: int) -> tuple[str, int]:
-        """Return a quantity with the graph in brackets that it is of, or the choices, and where it ends."""
-        end = place + len(name)
+    def quantity(self, name: str, end: int) -> tuple[str, int]:
+        """Return a quantity with what stands in brackets behind it, and where it ends.
+
+        That is the graph that it is of, the choices, or the number format and the number that is rounded.
+        """
         if choices := CHOICES.match(self.plain, end):
             return f"{name}({choices[1]})", choices.end()
+        if rounded := ROUNDED.match(self.plain, end):
+            return f"{name}({rounded[1]}, {rounded[2]})", rounded.end()
         graph = GRAPH.match(self.plain, end)
         if graph and graph[1] not in self.names.names and graph[1] not in self.names.quantities:
             name, end = f"{name}({graph[1]})", graph.end()
@@ -238,7 +244,21 @@ class Tokenizer:
 
     def after_number(self, *, spaced: bool) -> bool:
         """Say whether a number and a space stand before."""
-        return spaced and bool(self.tokens) and self.tokens[-1].kind in {"number", "raised"}
+        if not spaced or not self.tokens:
+            return False
+        return self.tokens[-1].kind in {"number", "raised"} or self.after_power()
+
+    def after_power(self) -> bool:
+        """Say whether a number with a number in brackets above it stands before: ``10^{12}``."""
+        last = [token.text if token.kind == "sign" else token.kind for token in self.tokens[-6:]]
+        return last[-5:] == ["number", "^", "(", "number", ")"] or last == [
+            "number",
+            "^",
+            "(",
+            "-",
+            "number",
+            ")",
+        ]
 
     def unit_stands(self, word: str, end: int, *, spaced: bool) -> bool:
         """Say whether a word is read as a unit here; a bare ``B`` is one only in a quotient of units."""
