@@ -51,7 +51,8 @@ class Claims:
             SymacctError: what was printed does not read back.
         """
         pool = self.pools.setdefault(stated.graph, {})
-        found = judge(stated, folder, pool)
+        worked_out = stated.calc and stated.value is None and stated.expect == "reported"
+        found = judge(replace(stated, expect="proved") if worked_out else stated, folder, pool)
         if not found.ok:
             self.differs.append(f"{stated.name}: expected {stated.expect}, got {found.got}")
         account = next(iter(pool.values()), None)
