@@ -13,6 +13,7 @@ from symacct.derivation.course import Course
 from symacct.derivation.differentiate import Step, differentiate
 from symacct.derivation.growth import cached_tokens
 from symacct.derivation.lora import adapted
+from symacct.derivation.placement import left
 from symacct.derivation.saved import Saved, saved
 from symacct.derivation.static import Parameter, parameters
 from symacct.derivation.traffic import Traffic, Traffics
@@ -74,7 +75,13 @@ class Derived:
     @cached_property
     def course(self) -> Course:
         """The step through memory: peaks, what is kept, what runs again."""
-        return Course(self.graph, self.policy, uneven=self._uneven)
+        return Course(self.graph, self.running, uneven=self._uneven)
+
+    @property
+    def running(self) -> Policy:
+        """The policy as it runs: without segments in repeats that never do."""
+        found = left(self.policy.checkpoint, living(self.whole)[0], self.graph)
+        return replace(self.policy, checkpoint=found)
 
     @property
     def uneven(self) -> Self:
@@ -97,7 +104,7 @@ class Derived:
         """The course of one micro-batch: what it keeps, and what runs again in it."""
         if self.micro_batches == 1:
             return self.course
-        return Course(self.graph, replace(self.policy, accumulate=1))
+        return Course(self.graph, replace(self.running, accumulate=1))
 
     @property
     def recomputes(self) -> bool:

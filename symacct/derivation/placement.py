@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from symacct.errors import UsageError, unknown
 from symacct.nodes import Graph, Node, Repeat, walk
+from symacct.policy import Checkpoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from sympy import Expr
 
     from symacct.nodes import Step_
-    from symacct.policy import Checkpoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,18 @@ class Placement:
 def outermost(graph: Graph) -> tuple[Repeat, ...]:
     """Return the repeats that stand in no other one."""
     return tuple(node for node in graph.nodes if isinstance(node, Repeat))
+
+
+def left(checkpoint: Checkpoint, whole: Graph, graph: Graph) -> Checkpoint:
+    """Return what is left of a checkpoint policy for a graph without its repeats that run 0 times.
+
+    What the whole graph does not have either stays, so that it is refused.
+    """
+    if checkpoint.kind == "selective":
+        gone = [name for name in checkpoint.regions if _hits(whole, name) and not _hits(graph, name)]
+        regions = tuple(name for name in checkpoint.regions if name not in gone)
+        return replace(checkpoint, regions=regions) if regions else Checkpoint()
+    return Checkpoint() if outermost(whole) and not outermost(graph) else checkpoint
 
 
 def placed(graph: Graph, checkpoint: Checkpoint, cuts: Mapping[str, Cut] | None = None) -> Placement:
@@ -104,16 +116,21 @@ def _own(graph: Graph) -> dict[str, str]:
 
 def _selected(graph: Graph, names: tuple[str, ...]) -> dict[str, str]:
     """Return the region of every node or repeat that lies in one of the named ones, or is one."""
-    labels = [node.label for node, _ in walk(graph.nodes)]
     found: dict[str, str] = {}
     for name in names:
-        hits = {label: at for label in labels if (at := _within(label, name)) is not None}
+        hits = _hits(graph, name)
         if not hits:
             nodes = (node for node, _ in walk(graph.nodes) if isinstance(node, Node))
             parts = {part for node in nodes for part in node.label.split("/")}
             raise unknown("region or op", name, sorted(parts), where=f"graph {graph.name}")
         found |= hits
     return found
+
+
+def _hits(graph: Graph, name: str) -> dict[str, str]:
+    """Return the path of the named region around each node or repeat that lies in it, by label."""
+    labels = [node.label for node, _ in walk(graph.nodes)]
+    return {label: at for label in labels if (at := _within(label, name)) is not None}
 
 
 def _within(label: str, name: str) -> str | None:

@@ -66,7 +66,7 @@ class Compared:
         self.policy = account.policy
         self.sizes = sizes
         self.tracked = tracked
-        self.schedule = at_sizes(account.graph, self.policy, sizes)
+        self.schedule = at_sizes(account.graph, account.running, sizes)
         self.size = sizes_at(account.graph, self.policy, sizes)
         self.micro = int(as_expr(self.policy.accumulate))
 

@@ -101,7 +101,7 @@ class Courses:
         """Return the schedule with every iteration written out; sizes that are no counts may stay free."""
         key = _plain(account.policy)
         if key not in self._walked:
-            self._walked[key] = at_sizes(account.graph, account.policy, {})
+            self._walked[key] = at_sizes(account.graph, account.running, {})
         return self._walked[key]
 
 
