@@ -88,68 +88,6 @@ _QUANTITIES = {
     "memory.kv_cache": "键值缓存",
     "memory.kv_cache.token": "每个词元的键值缓存",
 }
-_PAGE = {
-    "copy link": "复制链接",
-    "reset": "复原",
-    "copied": "已复制",
-    "the link stands in the address bar": "链接在地址栏中",
-    "ignored in the link: {0}": "链接中已忽略：{0}",
-    "and {0} more": "另有 {0} 项",
-    "{0}: a whole number, {1} or more": "{0}：不小于 {1} 的整数",
-    "{0}: a number above 0, as 2, 0.5, 1/3 or 1e9": "{0}：大于 0 的数，如 2、0.5、1/3 或 1e9",
-    "{0}: at most {1}": "{0}：至多 {1}",
-    "no number: {0}": "无数值：{0}",
-    "holds only where {0}": "仅当 {0} 时成立",
-    "{0} divides by 0": "{0}：除数为 0",
-    "a division by 0": "除数为 0",
-    "a root of a negative number": "负数开方",
-    "a logarithm of a number that is not positive": "非正数取对数",
-    "too large to be written out": "数过大，无法写出",
-    "too close to a whole number to be told apart": "过于接近整数，无法分辨",
-    "too close to equal to be told apart": "过于接近相等，无法分辨",
-    "{0} has no value": "{0} 没有值",
-    "{0} is not a formula that this page knows": "本页不认识公式 {0}",
-    "no such choice": "没有此选项",
-    "equal": "相等",
-    "{0} against {1}: {2}": "{0} 相对 {1}：{2}",
-    "most: {0}, {1}": "最大项：{0}，{1}",
-    "all others": "其余",
-    "sizes": "尺寸",
-    "machine": "机器",
-    "benches": "试算台",
-    "on a machine": "在机器上",
-    "time of a step": "一步的时间",
-    "time of a pass": "一遍的时间",
-    "tokens a second": "每秒词元数",
-    "MFU, at most": "MFU，至多",
-    "bound by": "受限于",
-    "tensor": "矩阵乘法",
-    "vector": "其他运算",
-    "memory": "内存带宽",
-    "time by op": "各运算的时间",
-    "op": "运算",
-    "time": "时间",
-    "share": "占比",
-    "phase": "阶段",
-    "forward": "前向",
-    "backward": "反向",
-    "optimizer": "优化器",
-    "step": "一步",
-    "whole": "整体",
-    "roofline": "屋顶线",
-    "intensity, FLOP/byte": "算术强度，FLOP/byte",
-    "rate, FLOP/s": "速率，FLOP/s",
-    "{0} has no peak in {1}": "{0} 没有 {1} 的峰值",
-    "{0} states no rate of other work in {1}: its bytes alone are timed": "{0} 未给出 {1} 其他运算的速率：只计其字节的时间",
-    "memory against capacity": "内存与容量",
-    "fits, {0} to spare": "放得下，余 {0}",
-    "does not fit, {0} too much": "放不下，超出 {0}",
-    "{0} of {1}": "{0}，容量 {1}",
-    "{0} states no capacity": "{0} 未给出容量",
-    "nothing takes time": "没有耗时的运算",
-    "times are lower bounds: no launch and no communication is in them": "时间为下界：不含启动与通信",
-}
-"""What the script of the page says."""
 CHINESE: Mapping[str, str] = MappingProxyType(_FIXED)
 QUANTITIES: Mapping[str, str] = MappingProxyType(_QUANTITIES)
 
@@ -161,12 +99,3 @@ def word(text: str, lang: str) -> str:
     ('已证', 'proved', 'my own')
     """
     return CHINESE.get(text, text) if lang == "zh" else text
-
-
-def page_words(lang: str) -> dict[str, str]:
-    """Return what the script of the page says, in a language; English is its own key.
-
-    >>> page_words("en"), page_words("zh")["reset"]
-    ({}, '复原')
-    """
-    return dict(_PAGE) if lang == "zh" else {}
