@@ -44,7 +44,7 @@ def test_what_ships_is_as_expected(name, run):
         ("[claim]\nname = 'a'", "got       [claim]"),
         ("claim = [1]", ("a claim is a table\n  where     my.toml, claim 1\n  expected  [[claim]]\n"
                         "  got       a number: 1")),
-        ("clam = 1", ("unknown key 'clam'\n  where     my.toml\n  expected  one of: about, claim, source\n"
+        ("clam = 1", ("unknown key 'clam'\n  where     my.toml\n  expected  one of: about, about_zh, claim, source\n"
                      "  got       clam\n  fix       did you mean 'claim'?")),
         ("[[claim]]\nclaim = 'n = n'", "a claim has no name\n  where     my.toml, claim 1"),
         (GOOD + "expects = 'x'", "unknown key 'expects'\n  where     my.toml, claim a"),
@@ -63,6 +63,7 @@ def test_what_ships_is_as_expected(name, run):
          '  expected  let = ["..."]\n  got       a text: N = 1\n  fix       write let = ["N = 1"]')),
         (GOOD + "symbolic = 1", "symbolic is true or false"),
         (GOOD + "graph = 'gpt'\nmodel = 'gpt2'", "a claim is of one graph"),
+        (GOOD + "section_zh = '一'", "a title in Chinese has one beside it\n  where     my.toml, claim a"),
     ],
 )  # fmt: skip
 def test_refusals_name_file_and_claim(text, said):

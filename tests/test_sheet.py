@@ -338,6 +338,43 @@ def test_what_is_reported_has_a_source(shipped):
     assert all(row.source for row in rows)
 
 
+SECTIONS = """
+about = "costs"
+about_zh = "开销"
+
+[[claim]]
+name = "first"
+claim = "n + n = 2*n"
+expect = "proved"
+
+[[claim]]
+section = "Work"
+section_zh = "计算量"
+name = "second"
+name_zh = "第二"
+claim = "n*n = n^2"
+expect = "proved"
+
+[[claim]]
+name = "third"
+name_zh = "第三"
+calc = "2*3"
+"""
+
+
+@pytest.mark.parametrize(
+    ("lang", "title", "sections"),
+    [
+        ("en", "costs", [("costs", ["first"]), ("Work", ["second", "third"])]),
+        ("zh", "开销", [("开销", ["first"]), ("计算量", ["第二", "第三"])]),
+    ],
+)
+def test_a_claim_file_has_sections_and_names_in_both_languages(tmp_path, lang, title, sections):
+    sheet = sheet_of(tmp_path, SECTIONS, lang=lang)
+    assert sheet.title == title
+    assert [(one.title, [row.name for row in one.rows]) for one in sheet.sections] == sections
+
+
 # ---- hostile text ----
 
 HOSTILE = (

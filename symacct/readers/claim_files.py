@@ -18,7 +18,7 @@ from symacct.readers.strict_json import read_text
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-TOP = ("about", "source", "claim")
+TOP = ("about", "about_zh", "source", "claim")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,11 @@ class ClaimFile:
     about: str
     source: str
     claims: tuple[Stated, ...]
+    about_zh: str = ""
+
+    def title(self, lang: str) -> str:
+        """Return what it is about, in a language where that is said; else its name."""
+        return (self.about_zh if lang == "zh" else "") or self.about or self.name
 
 
 def list_claim_files() -> tuple[ClaimFile, ...]:
@@ -94,8 +99,8 @@ def claims_in(text: str, path: Path) -> ClaimFile:
             what, got = f"two claims are called {stated.name!r}", f"{stated.name!r} again, claim {number}"
             raise ReadError(what, where=file, expected="each name once", got=got)
         found[stated.name] = stated
-    about, source = (text_of(table, key, file) or "" for key in ("about", "source"))
-    return ClaimFile(path.stem, path, about, source, tuple(found.values()))
+    about, about_zh, source = (text_of(table, key, file) or "" for key in ("about", "about_zh", "source"))
+    return ClaimFile(path.stem, path, about, source, tuple(found.values()), about_zh)
 
 
 def _toml(text: str, file: str) -> dict[str, Any]:

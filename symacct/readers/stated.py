@@ -19,13 +19,17 @@ POLICY = (
     "workload", "optimizer", "precision", "saves", "checkpoint", "grads", "update", "accumulate", "lora"
 )  # fmt: skip
 CHOICES = (*POLICY, "convention", "attention", "bytes")
-PLAIN = ("claim", "calc", "instead", "at", "grow", "on", "within", "source", "comment", "to", "value")
+OF_SHEETS = ("name_zh", "section", "section_zh")
+PLAIN = (
+    *("claim", "calc", "instead", "at", "grow", "on", "within", "source", "comment", "to", "value"),
+    *OF_SHEETS,
+)
 TEXTS = ("graph", "model", "expect", *PLAIN, *CHOICES)
 LISTS = ("let", "assume")
 FLAGS = ("input_grad", "hold_output", "symbolic")
 KEYS = ("name", *TEXTS, *LISTS, *FLAGS)
 OF_CALCULATIONS = ("calc", "to", "value", "within")
-OF_BOTH = ("name", "let", "on", "expect", "source", "comment")
+OF_BOTH = ("name", "let", "on", "expect", "source", "comment", *OF_SHEETS)
 LONGEST_NAME = 120
 KINDS = {
     str: "a text", bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "a table"
@@ -58,6 +62,9 @@ class Stated:
         symbolic: whether a model's sizes stay symbols.
         source: who states it, and where.
         comment: what a reader should know.
+        name_zh: the name in Chinese.
+        section: under which title it stands on a sheet, with those below it; empty for that of the one above.
+        section_zh: that title in Chinese.
     """
 
     name: str
@@ -81,6 +88,13 @@ class Stated:
     symbolic: bool = False
     source: str = ""
     comment: str = ""
+    name_zh: str = ""
+    section: str = ""
+    section_zh: str = ""
+
+    def called(self, lang: str) -> str:
+        """Return the name in a language, where there is one."""
+        return (self.name_zh if lang == "zh" else "") or self.name
 
 
 def read_stated(entry: Any, file: str, number: int) -> Stated:
@@ -161,6 +175,10 @@ def _check_together(entry: Mapping[str, Any], texts: Mapping[str, str], place: s
         got = "both" if stated else "neither"
         raise ReadError(
             "a claim states one thing", where=place, expected="claim = ... or calc = ...", got=got
+        )
+    if texts.get("section_zh") and not texts.get("section"):
+        raise ReadError(
+            "a title in Chinese has one beside it", where=place, expected='section = "..."', got="none"
         )
     if "graph" in texts and "model" in texts:
         raise ReadError("a claim is of one graph", where=place, expected="graph or model", got="both")

@@ -83,6 +83,15 @@ class Bench:
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a derivation: words, and the formulas that they lead to, equal to one another."""
+
+    said: str
+    cell: Cell = ()
+    level: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """One row of a sheet.
 
@@ -98,7 +107,9 @@ class Row:
         comment: what a reader should know.
         topic: the first words of the quantities in it, for selection.
         level: how far the name is indented.
+        cells: behind the name, in a section that is a table.
         origin: what it was made of.
+        steps: how it comes about, on a full sheet.
     """
 
     name: str
@@ -112,12 +123,14 @@ class Row:
     comment: str = ""
     topic: frozenset[str] = frozenset()
     level: int = 0
+    cells: tuple[Cell, ...] = ()
     origin: Origin | None = field(default=None, compare=False, repr=False)
+    steps: tuple[Step, ...] = ()
 
     @property
     def maths(self) -> tuple[Math, ...]:
         """Every formula of the row."""
-        cells = (self.formula, *self.holds, self.worth, self.instead)
+        cells = (self.formula, *self.holds, self.worth, self.instead, *self.cells)
         return tuple(item for cell in cells for item in cell if isinstance(item, Math))
 
     def notes(self, style: str) -> str:
@@ -129,10 +142,17 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Rows under a title."""
+    """Rows under a title.
+
+    Attributes:
+        title: what stands above them.
+        rows: the rows.
+        heads: the columns of a table, where the rows are those of one: the first is their names.
+    """
 
     title: str
     rows: tuple[Row, ...]
+    heads: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

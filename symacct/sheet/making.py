@@ -79,7 +79,7 @@ class _Laid:
         if name not in self.stated:
             raise _missing(name, self.stated, entry)
         stated, folder = self.stated[name]
-        row = self.claims.row(stated, folder, entry.get("name", self.lang))
+        row = self.claims.row(stated, folder, _name(entry, stated, self.lang))
         return replace(row, source=entry.get("source", self.lang) or row.source)
 
     def quantity(self, entry: Entry) -> Row:
@@ -94,6 +94,12 @@ class _Laid:
         holds = (*((Words(one, code=place == 0),) for place, one in enumerate(said)), *row.holds)
         title = entry.get("name", self.lang) or _titled(name, row.name, self.lang)
         return replace(row, name=title, holds=holds)
+
+
+def _name(entry: Entry, stated: Stated, lang: str) -> str:
+    """Return what a claim is called: by the layout in the language, else by its file, else by the layout."""
+    own = entry.texts.get("name_zh") if lang == "zh" else ""
+    return own or (stated.name_zh if lang == "zh" else "") or entry.texts.get("name", "")
 
 
 def _titled(quantity: str, meaning: str, lang: str) -> str:
@@ -123,21 +129,25 @@ def _account(target: str, choices: Mapping[str, str]) -> Account:
 
 
 def of_claims(files: Sequence[ClaimFile], *, lang: str = "en", style: str = "card") -> Sheet:
-    """Return the sheet of whole claim files: a section for each, a row for each claim."""
+    """Return the sheet of whole claim files: their sections, a row for each claim."""
     claims = Claims()
-    sections = tuple(
-        Section(file.about or file.name, tuple(_sourced(claims, one, file) for one in file.claims))
-        for file in files
-    )
-    title = files[0].about or files[0].name if len(files) == 1 else ", ".join(file.name for file in files)
-    return Sheet(
-        title, files[0].source if len(files) == 1 else "", sections, style, lang, tuple(claims.differs)
-    )
+    sections = tuple(section for file in files for section in _sections(claims, file, lang))
+    title = files[0].title(lang) if len(files) == 1 else ", ".join(file.name for file in files)
+    source = files[0].source if len(files) == 1 else ""
+    return Sheet(title, source, sections, style, lang, tuple(claims.differs))
 
 
-def _sourced(claims: Claims, stated: Stated, file: ClaimFile) -> Row:
-    row = claims.row(stated, file.path.parent)
-    return row if row.source else replace(row, source=file.source)
+def _sections(claims: Claims, file: ClaimFile, lang: str) -> Iterator[Section]:
+    """Yield the sections of a file: a claim stands under the last title above it, else under the file's."""
+    title, rows = file.title(lang), list[Row]()
+    for stated in file.claims:
+        if stated.section:
+            if rows:
+                yield Section(title, tuple(rows))
+            title, rows = (stated.section_zh if lang == "zh" else "") or stated.section, []
+        row = claims.row(stated, file.path.parent, stated.called(lang))
+        rows.append(row if row.source else replace(row, source=file.source))
+    yield Section(title, tuple(rows))
 
 
 def of_account(
@@ -178,7 +188,7 @@ def selected(sheet: Sheet, only: Iterable[str]) -> Sheet:
     if not wanted:
         return sheet
     sections = (
-        Section(one.title, tuple(row for row in one.rows if not row.mark or _wanted(row, wanted)))
+        replace(one, rows=tuple(row for row in one.rows if not row.mark or _wanted(row, wanted)))
         for one in sheet.sections
     )
     return replace(sheet, sections=tuple(one for one in sections if one.rows))

@@ -4,10 +4,14 @@ TEMPLATE = """\
 # A file of claims: symacct prove THIS judges it, symacct sheet THIS -o card.tex makes a sheet of it.
 # Each claim is judged anew whenever a sheet is made; a wrong one is shown as refuted, with the right term.
 about = "what my model costs"
+# about_zh = "我的模型的开销"        # what symacct sheet --lang zh shows in its place
 # source = "who states these things, and where"
 
 [[claim]]
+# section = "FLOPs"               # a title on the sheet, above this claim and those below it
+# section_zh = "计算量"
 name = "a chain of layers, exactly"
+# name_zh = "逐层相乘，精确值"
 # a shipped graph or model (symacct list graphs), or my.py:name from this folder
 graph = "deep_linear"
 claim = "flops.model = 6*B*D^2*L - 2*B*D^2"
