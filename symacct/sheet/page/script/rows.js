@@ -1,0 +1,99 @@
+// ---- rows ----
+
+const NONE = "–";
+const MOST_BARS = 6;
+const PAIRS = new Map([["claimed", "right"], ["left side", "right side"]]);
+
+/** The calculator of a row of the sheet; it stands below its formula. */
+class Row extends View {
+  constructor(data) {
+    super(data, data.uses);
+    this.row = document.getElementById(data.id);
+    this.cell = this.row.cells[1];
+    this.printed = [...this.cell.childNodes];
+    const most = Math.max(...Object.values(data.variants).map((one) => one.results?.length ?? 0));
+    this.outputs = Array.from({ length: most }, (_, place) => output(data.id, { "data-place": place }));
+    this.labels = this.outputs.map(() => make("span", { class: "label" }));
+    this.apart = make("p", { class: "apart" });
+    this.note = make("p", { class: "note" });
+    this.shares = make("details", { class: "shares" }, make("summary"), make("ul", { class: "bars" }));
+    this.place();
+  }
+
+  place() {
+    const results = this.outputs.map((one, place) => make("div", { class: "result" }, this.labels[place], one));
+    const box = make("div", { class: "calc" }, make("div", { class: "fields" }, ...this.controls(false)),
+      make("div", { class: "results" }, ...results, this.apart, this.why, this.note, this.shares));
+    this.quiet(box);
+    this.row.classList.add("has-live");
+    this.row.after(make("tr", { class: "live" }, make("td", { colspan: this.row.cells.length }, box)));
+  }
+
+  draw() {
+    this.showFormula();
+    const done = this.attempt(() => {
+      this.ready();
+      const { results } = this.variant;
+      this.show(results, results.map((one) => this.value(one.expr)));
+    });
+    if (!done) this.empty();
+  }
+
+  /** The formula of the choices that are made; the printed one where they are as printed. */
+  showFormula() {
+    const changed = this.choices.some(([one, field]) => field.text !== one.value);
+    this.row.classList.toggle("changed", changed);
+    const { note, formula, results } = this.variant;
+    this.note.textContent = (results.length && note) || (changed ? say("the verdict above is of the printed choices") : "");
+    this.note.hidden = !this.note.textContent;
+    if (changed && formula) this.cell.innerHTML = formula; // Python made it; no reader's text is in it
+    else this.cell.replaceChildren(...this.printed);
+  }
+
+  show(results, values) {
+    this.outputs.forEach((one, place) => {
+      const result = results[place];
+      one.parentElement.hidden = !result;
+      if (!result) return clear(one);
+      this.labels[place].textContent = result.label ? say(result.label) : "";
+      return setOutput(one, values[place], result.unit);
+    });
+    this.showApart(results, values);
+    this.showShares(results.at(-1), values.at(-1));
+  }
+
+  /** How far what is claimed is from what is right, as a share of that. */
+  showApart(results, values) {
+    const place = results.findIndex((one, at) => PAIRS.get(one.label) === results[at + 1]?.label);
+    this.apart.hidden = place < 0 || isZero(values[place + 1]);
+    if (this.apart.hidden) return;
+    const [first, second] = [values[place], values[place + 1]];
+    const share = over(minus(first, second), second);
+    const text = isZero(share) ? say("equal") : `${order(share, ZERO) > 0 ? "+" : ""}${percent(share)}`;
+    this.apart.textContent = say("{0} against {1}: {2}", say(results[place].label), say(results[place + 1].label), text);
+  }
+
+  showShares(result, whole) {
+    const terms = result.terms.map(({ label, expr }) => [label, this.value(expr)]);
+    const known = terms.length > 1 && !isZero(whole) && terms.every(([, value]) => order(value, ZERO) >= 0);
+    this.shares.hidden = !known;
+    if (!known) return;
+    const shares = sharesOf(terms, whole);
+    this.shares.firstChild.textContent = say("most: {0}, {1}", shares[0][0], percent(shares[0][1]));
+    this.shares.lastChild.replaceChildren(...shares.map(([label, share]) => bar(label, share)));
+  }
+
+  empty() {
+    this.outputs.forEach((one) => clear(one, NONE));
+    this.apart.hidden = true;
+    this.shares.hidden = true;
+  }
+}
+
+/** Shares of a whole, the largest first; the smallest of many together. */
+function sharesOf(terms, whole) {
+  const sorted = terms.map(([label, value]) => [label, over(value, whole)]).sort((a, b) => order(b[1], a[1]));
+  if (sorted.length <= MOST_BARS) return sorted;
+  const rest = sum(sorted.slice(MOST_BARS - 1).map(([, share]) => share));
+  return [...sorted.slice(0, MOST_BARS - 1), [say("all others"), rest]];
+}
