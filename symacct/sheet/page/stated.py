@@ -1,0 +1,146 @@
+"""Rows of claims that can be computed: both sides as formulas, general again where the claim is at sizes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from symacct.algebra.budget import within
+from symacct.algebra.condition import merge
+from symacct.algebra.evaluate import names_of
+from symacct.algebra.symbols import symbol
+from symacct.claims import read_claim, resolve
+from symacct.errors import LimitError
+from symacct.policy import precision
+from symacct.proof.assume import Assumptions, bind, read_assumptions
+from symacct.proof.extremum import read_extremum
+from symacct.proof.lookup import lookup, names_under
+from symacct.proof.machine_facts import read_facts
+from symacct.proof.region import cut_region, read_region
+from symacct.proof.threshold import is_threshold, read_threshold
+from symacct.sheet.page.parts import Calculator, Result, Variant
+from symacct.sheet.page.quantities import addends
+from symacct.syntax import read_formula, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from sympy import Expr
+
+    from symacct.account import Account
+    from symacct.algebra.condition import Condition
+    from symacct.claims import Claim
+    from symacct.claims.sides import Sides
+    from symacct.proof.extremum import Extremum
+    from symacct.proof.machine_facts import Facts
+    from symacct.proof.threshold import Written
+    from symacct.readers.stated import Stated
+    from symacct.sheet.data import Origin
+
+SECONDS = 5.0
+GROWS = ("<<", ">>")
+ABOUT = ("=", "~")
+ROUNDED = frozenset({"floor", "ceil", "ceiling"})
+
+
+class Read:
+    """A claim, read as it was when it was judged, but for no sizes put in.
+
+    Attributes:
+        calculator: the row that can be computed.
+        reals: the names that need not be integers: rates of a machine, and in plain algebra all of them.
+    """
+
+    def __init__(self, stated: Stated, origin: Origin, scope: str) -> None:
+        """Read a claim.
+
+        Raises:
+            SymacctError: it cannot be read, or is too large to expand.
+        """
+        account = origin.account
+        names = (
+            None if account is None else [*account.source.sizes, *names_under(stated.claim, account.policy)]
+        )
+        dtype = precision(dict(stated.choices).get("precision", "bf16")).activations
+        facts = read_facts(
+            stated.claim, stated.let, account, on=origin.machine, dtype=dtype if account is None else None
+        )
+        bare, where = cut_region(facts.text)
+        self.written = read_threshold(bare, names) if is_threshold(bare) else None
+        self.extremum = read_extremum(bare)
+        text = self.written.condition if self.written else self.extremum.equation if self.extremum else bare
+        self.claim = facts.claim(text, names, account)
+        self.assumptions, assumed = _assumed(stated.assume, self.claim, account)
+        with within(SECONDS):
+            sides = resolve(self.claim, lookup(account, facts.quantity))
+            results = tuple(self._results(sides, () if account is None else account.graph.order))
+        given = (*assumed, *read_region(where, self.claim.names), *sides.left.when, *sides.right.when)
+        put = (one.substitute(self.assumptions.replaced) for one in given)
+        order = () if account is None else account.graph.order
+        self.calculator = Calculator(scope, {"": Variant(results, merge(put))}, order=order)
+        self.reals = frozenset(self._reals(facts, where, account))
+
+    def _results(self, sides: Sides, order: tuple[str, ...]) -> Iterator[Result]:
+        left, right = (self.assumptions.apply(side.expr) for side in (sides.left, sides.right))
+        unit = str(sides.left.unit)
+        if self.extremum is not None:
+            yield from self._of_extremum(self.extremum, left, right, unit)
+            return
+        labels = ("left side", "right side")
+        pair = [(left, labels[0]), (right, labels[1])]
+        if self.claim.relation in ABOUT and self.claim.left.form == "quantity":
+            pair = [(right, "claimed"), (left, "right")]
+        elif self.claim.relation in ABOUT and self.claim.right.form == "quantity":
+            pair = [(left, "claimed"), (right, "right")]
+        for expr, label in pair:
+            yield Result(label, unit, expr, addends(expr, order))
+        if self.written is not None:
+            yield Result("threshold", "1", self._threshold(self.written))
+
+    def _of_extremum(self, extremum: Extremum, left: Expr, right: Expr, unit: str) -> Iterator[Result]:
+        claimed = right
+        if extremum.form == "argmin":
+            claimed = self.assumptions.apply(read_formula(extremum.claimed, self.claim.names))
+        yield Result("formula", unit, left, addends(left))
+        yield Result("claimed", "1" if extremum.form == "argmin" else unit, claimed)
+
+    def _threshold(self, written: Written) -> Expr:
+        """Return what a size is compared with."""
+        stated = read_claim(written.threshold, self.claim.names, ())
+        found = resolve(stated)
+        alone = stated.left.form == "name" and found.left.expr == symbol(stated.left.name)
+        return self.assumptions.apply(found.right.expr if alone else found.left.expr)
+
+    def _reals(self, facts: Facts, where: Iterable[str], account: Account | None) -> Iterator[str]:
+        yield from facts.rates
+        trees = (self.claim.left, self.claim.right, *(one.tree for one in self.claim.where))
+        rounds = any(part.form == "call" and part.name in ROUNDED for tree in trees for part in walk(tree))
+        if account is None and not rounds and not any(where):
+            yield from self.calculator.uses
+
+
+def _assumed(
+    texts: Iterable[str], claim: Claim, account: Account | None
+) -> tuple[Assumptions, tuple[Condition, ...]]:
+    """Return equations as what is put in, with bound sizes, and all else as conditions."""
+    kept = [text for text in texts if not any(sign in text for sign in GROWS)]
+    equations = [text for text in kept if _is_equation(text)]
+    found = read_assumptions(equations, claim.names)
+    if account is not None:
+        bind(found, account.graph.bound)
+    return found, read_region([text for text in kept if text not in equations], claim.names)
+
+
+def _is_equation(text: str) -> bool:
+    return "=" in text and not any(sign in text for sign in (">=", "<=", "≥", "≤"))
+
+
+def of_claim(stated: Stated, origin: Origin, scope: str) -> Read | None:
+    """Return a claim that can be computed; None where it is too large to expand.
+
+    Raises:
+        SymacctError: it cannot be read any more.
+    """
+    try:
+        return Read(stated, origin, scope)
+    except LimitError:
+        return None
