@@ -275,3 +275,11 @@ def test_a_break_between_a_quantity_and_its_bracket():
         tree = parse(written, (), is_unit, quantities)
         assert (tree.form, tree.name) == ("quantity", name)
     assert same(read_formula(r"6\allowbreak N D", NAMES), 6 * v("N D"))
+
+
+def test_powers_of_two_reach_as_far_as_formats_do():
+    """The largest number of fp64, and no further; other powers stay short."""
+    assert read_formula("2^1023*(2 - 2^-52)", ()) == 2**1024 - 2**971
+    for written in ("2^1101", "3^65", "2^(-1101)", "2^1100*2^1100*2^1100*2^1100*2^1100*2^1100*2^1100*2^1100"):
+        with pytest.raises(FormulaError, match="too large"):
+            read_formula(written, ())

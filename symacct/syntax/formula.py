@@ -16,7 +16,8 @@ from symacct.syntax.source import caret
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
-LARGEST_EXPONENT = 64
+LARGEST_EXPONENT, LARGEST_OF_TWO = 64, 1100
+"""The second is that of a power of two: fp64 ends below 2^1024."""
 MOST_BITS = 8192
 TALLEST = 12
 DEEPEST_SUMS = 5
@@ -163,8 +164,9 @@ def _error(what: str, tree: Tree, text: str, expected: str, got: str) -> Formula
 def _power(base: Expr, exponent: Expr, tree: Tree, text: str) -> Expr:
     shown = text[tree.parts[1].start : tree.parts[1].end]
     if exponent.is_Rational:
-        if abs(exponent) > LARGEST_EXPONENT or exponent.q > LARGEST_EXPONENT:
-            expected = f"an exponent of at most {LARGEST_EXPONENT}"
+        most = LARGEST_OF_TWO if base == 2 and exponent.is_Integer else LARGEST_EXPONENT
+        if abs(exponent) > most or exponent.q > most:
+            expected = f"an exponent of at most {most}"
             raise _error("an exponent is too large", tree.parts[1], text, expected, shown)
         if base == 0 and exponent < 0:
             raise _error("a formula divides by zero", tree.parts[0], text, "a divisor that is not 0", "0")
