@@ -16,6 +16,7 @@ _FIXED = {
     "source": "来源",
     "right": "正确",
     "symbols": "符号",
+    "examples at": "示例取",
     "claims": "论断",
     "derived": "推导",
     "proved": "已证",
