@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from symacct.errors import ReadError, unknown
 from symacct.readers.claim_files import find_claim_file, shipped_claim_files
 from symacct.readers.stated import CHOICES, check_keys, kind, text_of
 from symacct.readers.strict_json import read_text
+from symacct.syntax import read_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FOLDER = Path(__file__).resolve().parent / "layouts"
-TOP = ("title", "title_zh", "about", "about_zh", "style", "claims", "section")
-OF_SECTIONS = ("title", "title_zh", "machine", "rows")
+TOP = ("title", "title_zh", "about", "about_zh", "style", "claims", "section", "sizes", "bench")
+OF_SECTIONS = ("title", "title_zh", "machine", "machines", "formats", "rows")
+TABLES = ("machines", "formats")
 OF_ROWS = (
     *("claim", "quantity", "say", "name", "name_zh", "say_zh", "source", "source_zh", "graph", "at"),
     *CHOICES,
 )
+OF_BENCHES = ("title", "title_zh", "graph", *CHOICES)
 STATES = ("claim", "quantity", "say")
 
 
@@ -40,22 +44,44 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One section of a layout; with a machine, its figures are the rows."""
+    """One section of a layout; with a machine, its figures are the rows.
+
+    Attributes:
+        head: its texts.
+        machine: the machine.
+        rows: the rows.
+        table: what the section is a table of: ``machines``, ``formats``; empty for none.
+        names: the machines or number formats of the table.
+    """
 
     head: Entry
     machine: str
     rows: tuple[Entry, ...]
+    table: str = ""
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A whole layout: its texts, the claim files that its rows are from, and its sections."""
+    """A whole layout.
+
+    Attributes:
+        name: what it is called.
+        head: its texts.
+        claims: the claim files that its rows are from.
+        parts: its sections.
+        folder: where it lies.
+        sizes: for graphs, the sizes that a live page starts from.
+        benches: graphs that a live page sets against machines, each under choices.
+    """
 
     name: str
     head: Entry
     claims: tuple[str, ...]
     parts: tuple[Part, ...]
     folder: Path
+    sizes: Mapping[str, Mapping[str, int]] = field(default_factory=lambda: MappingProxyType({}))
+    benches: tuple[Entry, ...] = ()
 
 
 def shipped_layouts() -> Mapping[str, Path]:
@@ -99,7 +125,41 @@ def read_layout(path: Path) -> Layout:
     if not isinstance(claims, list) or not all(isinstance(one, str) for one in claims):
         raise ReadError("claims is a list of files", where=file, expected='["lecture"]', got=kind(claims))
     parts = tuple(_part(one, f"{file}, section {number}") for number, one in enumerate(sections, 1))
-    return Layout(path.stem, Entry(file, texts), tuple(claims), parts, path.parent)
+    return Layout(
+        path.stem,
+        Entry(file, texts),
+        tuple(claims),
+        parts,
+        path.parent,
+        _sizes(table, file),
+        _benches(table, file),
+    )
+
+
+def _sizes(table: dict[str, Any], file: str) -> Mapping[str, Mapping[str, int]]:
+    """Return the sizes of graphs, each a text as ``--at`` takes it."""
+    given = table.get("sizes", {})
+    if not isinstance(given, dict):
+        raise ReadError("sizes is a table", where=file, expected='sizes = { gpt = "b=8" }', got=kind(given))
+    where = f"{file}, sizes"
+    texts = {name: text_of(given, name, where) or "" for name in given}
+    return MappingProxyType({name: read_sizes(text) for name, text in texts.items()})
+
+
+def _benches(table: dict[str, Any], file: str) -> tuple[Entry, ...]:
+    """Return the graphs that a live page sets against machines."""
+    given = table.get("bench", [])
+    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+        raise ReadError("a layout has [[bench]] tables", where=file, expected="[[bench]]", got=kind(given))
+    made = []
+    for number, one in enumerate(given, 1):
+        where = f"{file}, bench {number}"
+        check_keys(one, OF_BENCHES, where)
+        texts = {key: text for key in OF_BENCHES if (text := text_of(one, key, where))}
+        if "graph" not in texts:
+            raise ReadError("a bench is one of a graph", where=where, expected='graph = "gpt"', got="none")
+        made.append(Entry(where, texts))
+    return tuple(made)
 
 
 def claim_path(name: str, folder: Path) -> Path:
@@ -110,12 +170,25 @@ def claim_path(name: str, folder: Path) -> Path:
 def _part(table: dict[str, Any], where: str) -> Part:
     check_keys(table, OF_SECTIONS, where)
     texts = {key: text for key in OF_SECTIONS[:3] if (text := text_of(table, key, where))}
+    held = [key for key in (*OF_SECTIONS[2:],) if table.get(key)]
     rows = table.get("rows", [])
-    if not isinstance(rows, list) or bool(rows) == ("machine" in texts):
-        got = kind(rows) if rows else "no rows"
-        raise ReadError("a section has rows, or a machine", where=where, expected="rows = [ ... ]", got=got)
+    if len(held) != 1 or not isinstance(rows, list):
+        got = " and ".join(held) if len(held) != 1 else kind(rows)
+        expected = "rows = [ ... ], or one of machine, machines, formats"
+        raise ReadError(
+            "a section has rows, or a machine", where=where, expected=expected, got=got or "no rows"
+        )
     entries = tuple(_entry(one, f"{where}, row {number}") for number, one in enumerate(rows, 1))
-    return Part(Entry(where, texts), texts.get("machine", ""), entries)
+    head = Entry(where, texts)
+    if held[0] in TABLES:
+        return Part(head, "", (), held[0], _names(table[held[0]], held[0], where))
+    return Part(head, texts.get("machine", ""), entries)
+
+
+def _names(names: object, key: str, where: str) -> tuple[str, ...]:
+    if isinstance(names, list) and all(isinstance(one, str) for one in names):
+        return tuple(names)
+    raise ReadError(f"{key} is a list of names", where=where, expected=f'{key} = ["..."]', got=kind(names))
 
 
 def _entry(table: object, where: str) -> Entry:

@@ -14,12 +14,15 @@ from symacct.proof.lookup import chosen
 from symacct.readers.claim_files import read_claim_file
 from symacct.readers.files import load
 from symacct.readers.stated import POLICY
-from symacct.sheet.data import Row, Section, Sheet, Words
+from symacct.sheet.data import Bench, Row, Section, Sheet, Words
+from symacct.sheet.examples import of_account as example_sizes
 from symacct.sheet.from_accounts import quantity_rows, symbols, terms
 from symacct.sheet.from_claims import Claims
-from symacct.sheet.from_machines import machine_section
+from symacct.sheet.from_formats import block_section, format_section, is_block
+from symacct.sheet.from_machines import machine_section, machines_section
 from symacct.sheet.layout import Entry, Layout, Part, claim_path
-from symacct.sheet.words import QUANTITIES
+from symacct.sheet.steps import with_steps
+from symacct.sheet.words import QUANTITIES, word
 from symacct.syntax import read_sizes
 
 if TYPE_CHECKING:
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
     from symacct.readers.stated import Stated
 
 TOPICS = ("params", "tokens", "flops", "bytes", "intensity", "memory", "time", "throughput", "mfu", "calc",
-          "reported", "machine")  # fmt: skip
+          "reported", "machine", "formats")  # fmt: skip
 """What ``--rows`` selects by: the first word of a quantity, or what kind of row it is."""
 PRICES = ("attention", "bytes")
 
@@ -46,8 +49,9 @@ def of_layout(layout: Layout, *, lang: str = "en", style: str = "card") -> Sheet
     head = layout.head
     differs = tuple(made.claims.differs)
     return Sheet(
-        head.get("title", lang) or layout.name, head.get("about", lang), sections, style, lang, differs
-    )
+        head.get("title", lang) or layout.name, head.get("about", lang), sections, style, lang, differs,
+        layout.sizes, tuple(made.bench(entry) for entry in layout.benches),
+    )  # fmt: skip
 
 
 class _Laid:
@@ -66,6 +70,8 @@ class _Laid:
             made = machine_section(load_machine(part.machine))
             rows = tuple(replace(row, topic=frozenset({"machine"})) for row in made.rows)
             return Section(title or made.title, rows)
+        if part.table:
+            return replace(_table(part), title=title)
         return Section(title, tuple(self.row(entry) for entry in part.rows))
 
     def row(self, entry: Entry) -> Row:
@@ -82,18 +88,34 @@ class _Laid:
         row = self.claims.row(stated, folder, _name(entry, stated, self.lang))
         return replace(row, source=entry.get("source", self.lang) or row.source)
 
-    def quantity(self, entry: Entry) -> Row:
+    def account(self, entry: Entry) -> tuple[Account, Mapping[str, str]]:
+        """Return the account of a graph under choices, and the choices."""
         choices = {key: entry.texts[key] for key in (*POLICY, "convention", *PRICES) if key in entry.texts}
         key = (entry.get("graph"), tuple(choices.items()))
         if key not in self.accounts:
             self.accounts[key] = _account(entry.get("graph"), choices)
+        return self.accounts[key], choices
+
+    def bench(self, entry: Entry) -> Bench:
+        account, _ = self.account(entry)
+        return Bench(entry.get("title", self.lang) or account.graph.name, account)
+
+    def quantity(self, entry: Entry) -> Row:
+        account, choices = self.account(entry)
         sizes = read_sizes(entry.get("at")) if entry.get("at") else {}
         name = entry.get("quantity")
-        row = quantity_rows(self.accounts[key], sizes, [name])[0]
+        row = quantity_rows(account, sizes, [name])[0]
         said = [entry.get("graph"), *choices.values(), *([entry.get("at")] if sizes else [])]
         holds = (*((Words(one, code=place == 0),) for place, one in enumerate(said)), *row.holds)
         title = entry.get("name", self.lang) or _titled(name, row.name, self.lang)
         return replace(row, name=title, holds=holds)
+
+
+def _table(part: Part) -> Section:
+    """Return a section that is one table: of machines, or of number formats."""
+    if part.table == "machines":
+        return machines_section(load_machine(name) for name in part.names)
+    return block_section(part.names) if is_block(part.names[0]) else format_section(part.names)
 
 
 def _name(entry: Entry, stated: Stated, lang: str) -> str:
@@ -164,9 +186,13 @@ def of_account(
         name for name in only if any(one == name or one.startswith(f"{name}.") for one in account.names())
     ]
     titles = QUANTITIES if lang == "zh" else None
+    chosen_here = full and not sizes
+    sizes = example_sizes(account) if chosen_here else sizes
     rows = quantity_rows(account, sizes, shown, full=full, names=titles)
+    rows = with_steps(rows, account, sizes, lang) if full else rows
     doc = " ".join(account.graph.doc.split("\n\n")[0].split())
     at = ", ".join(f"{name} = {size:,}" for name, size in sizes.items())
+    at = f"{word('examples at', lang)} {at}" if at and chosen_here else at
     about = [f"convention {account.convention.describe()}", account.policy.describe(), *([at] if at else [])]
     sections = [symbols(account)] if full else []
     sections.append(Section(f"{account.graph.name}: {doc}", tuple(rows)))

@@ -6,16 +6,20 @@ import re
 from typing import TYPE_CHECKING
 
 from symacct.sheet.cells import Setter
+from symacct.sheet.grid import markdown_grid
+from symacct.sheet.steps_words import headed
 from symacct.sheet.words import LEGEND, word
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from symacct.sheet.data import Row, Sheet
 
 MARKS = re.compile(r"([\\|*_<>`\[\]#$~&])")
 PUNCTUATION = re.compile(r"\\[^A-Za-z]")
 COLUMNS = ("quantity", "formula", "holds when", "worth")
 SPACES = re.compile(r"\s+")
-BAD = "~~"
+BAD, GAP = "~~", "  "
 
 
 def markdown_of(sheet: Sheet) -> str:
@@ -29,12 +33,16 @@ def markdown_of(sheet: Sheet) -> str:
     lines += [words(sheet.about), ""] if sheet.about else []
     for section in sheet.sections:
         lines += [f"## {words(word(section.title, sheet.lang))}", ""]
+        if section.heads:
+            lines += [*markdown_grid(section, setter), ""]
+            continue
         heads = [word(one, sheet.lang) for one in COLUMNS]
         sources = sheet.style == "full" and any(row.source or row.comment for row in section.rows)
         heads += [word("source", sheet.lang)] if sources else []
         lines += [_bar(heads), _bar([":---"] * len(heads))]
         lines += [_bar(_row(row, sheet, setter, sources=sources)) for row in section.rows]
         lines.append("")
+        lines += [line for row in section.rows if row.steps for line in _steps(row, sheet, setter)]
     return "\n".join([*lines, words(LEGEND[sheet.lang]), ""])
 
 
@@ -53,6 +61,17 @@ def _row(row: Row, sheet: Sheet, setter: Setter, *, sources: bool) -> list[str]:
         worth += f" {words(notes)}"
     cells = [name, formula, holds, worth]
     return [*cells, words(row.notes("full"))] if sources else cells
+
+
+def _steps(row: Row, sheet: Sheet, setter: Setter) -> Iterator[str]:
+    """Yield how a row comes about, as a list."""
+    title, steps = headed(row, sheet.lang)
+    yield from (f"### {words(title)}", "")
+    for one in steps:
+        formulas = setter.set(one.cell, row.name)
+        said = f"{words(one.said)}: {formulas}" if formulas else words(one.said)
+        yield f"{GAP * one.level}- {said}"
+    yield from [""] * bool(steps)
 
 
 def _bar(cells: list[str]) -> str:

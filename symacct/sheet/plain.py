@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING
 from symacct.report.table import GAP, Column, Table, as_text, wrap
 from symacct.sheet.cells import Setter
 from symacct.sheet.data import Sign
+from symacct.sheet.grid import text_grid
+from symacct.sheet.steps_words import headed, say
 from symacct.sheet.words import LEGEND, word
 
 if TYPE_CHECKING:
-    from symacct.sheet.data import Row, Sheet
+    from collections.abc import Iterator
+
+    from symacct.sheet.data import Row, Sheet, Step
 
 
 def text_of(sheet: Sheet, width: int = 100) -> str:
@@ -23,12 +27,31 @@ def text_of(sheet: Sheet, width: int = 100) -> str:
     lines = [*wrap(words(sheet.title), width), *(wrap(words(sheet.about), width) if sheet.about else [])]
     heads = [Column(word(one, sheet.lang)) for one in ("quantity", "formula", "holds when", "worth")]
     for section in sheet.sections:
+        if section.heads:
+            lines += ["", words(word(section.title, sheet.lang)), "", text_grid(section, setter, width)]
+            continue
         rows: list[tuple[str, ...] | str] = []
         for row in section.rows:
             rows += _rows(row, sheet, setter)
         lines += ["", words(word(section.title, sheet.lang)), ""]
         lines.append(as_text(Table(tuple(heads), tuple(rows)).trimmed(), width))
+        lines += [line for row in section.rows if row.steps for line in _steps(row, sheet, setter, width)]
     return "\n".join([*lines, "", *wrap(LEGEND[sheet.lang], width), ""])
+
+
+def _steps(row: Row, sheet: Sheet, setter: Setter, width: int) -> Iterator[str]:
+    """Yield how a row comes about: words, and formulas beside them."""
+    title, steps = headed(row, sheet.lang)
+    yield from ("", *wrap(words(title), width))
+    if steps:
+        heads = (Column(say("step", sheet.lang)), Column(word("formula", sheet.lang)))
+        rows = [_step(one, setter.set(one.cell, row.name)) for one in steps]
+        yield from ("", as_text(Table(heads, tuple(rows)), width))
+
+
+def _step(one: Step, formulas: str) -> tuple[str, ...] | str:
+    said = GAP * one.level + words(one.said)
+    return (said, formulas) if formulas else said
 
 
 def _rows(row: Row, sheet: Sheet, setter: Setter) -> list[tuple[str, ...] | str]:

@@ -11,11 +11,15 @@ from typing import TYPE_CHECKING
 from symacct.printers import escape
 from symacct.printers.latex import LETTERS
 from symacct.sheet.cells import Setter
+from symacct.sheet.grid import tex_grid
 from symacct.sheet.preamble import preamble
+from symacct.sheet.steps_words import headed
 from symacct.sheet.words import LEGEND, word
 
 if TYPE_CHECKING:
-    from symacct.sheet.data import Row, Sheet
+    from collections.abc import Iterator
+
+    from symacct.sheet.data import Row, Section, Sheet
 
 COLOURS = {
     "derived": "good", "proved": "good", "computed": "good", "reported": "told",
@@ -24,6 +28,7 @@ COLOURS = {
 SIGNS = {
     **{char: f"\\ensuremath{{{command}}}" for char, command in LETTERS.items()},
     **{char: f"\\textsuperscript{{{digit}}}" for digit, char in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},
+    "⁻": "\\textsuperscript{\\ensuremath{-}}",
     "√": "\\ensuremath{\\surd}", "≤": "\\ensuremath{\\le}", "≥": "\\ensuremath{\\ge}",
     "→": "\\ensuremath{\\to}", "×": "\\ensuremath{\\times}", "·": "\\ensuremath{\\cdot}",
     "≈": "\\ensuremath{\\approx}", "∼": "\\ensuremath{\\sim}", "⌈": "\\ensuremath{\\lceil}",
@@ -34,6 +39,7 @@ SIGNS = {
 }  # fmt: skip
 CHOICES = re.compile(r"\\text\{([^{}()]+)(\([^{}]*\))\}")
 BROKEN = r"\\text{\1}\\allowbreak \\text{\2}"
+COLUMNS, COLUMNS_END = "\\begin{multicols}{2}", "\\end{multicols}"
 LAST_LATIN = "\u017f"
 
 
@@ -63,22 +69,36 @@ def _body(sheet: Sheet) -> list[str]:
     card = sheet.style == "card"
     title = f"{{\\fontsize{{12}}{{14}}\\selectfont\\bfseries {words(sheet.title)}}}"
     lines = [f"{title}\\hfill{{\\fine\\color{{told}} {words(sheet.about)}}}\\par"]
-    lines += ["\\begin{multicols}{2}"] if card else []
+    lines += [COLUMNS] if card else []
     heads = [word(one, sheet.lang) for one in ("quantity", "formula", "holds when", "worth")]
     second = f"{heads[1]} {{\\fine\\color{{told}} {heads[2]}}}"
     for section in sheet.sections:
+        if section.heads:
+            lines += _wide(section, setter, card=card)
+            continue
         lines.append(f"\\head{{{words(word(section.title, sheet.lang))}}}")
-        if section is sheet.sections[0]:
+        if section is next(one for one in sheet.sections if not one.heads):
             lines.append(f"\\row{{\\itshape {heads[0]}}}{{\\itshape {second}}}{{\\itshape {heads[3]}}}")
         lines += [_row(row, sheet, setter) for row in section.rows]
-    lines += ["\\end{multicols}"] if card else []
+        lines += [line for row in section.rows if row.steps for line in _steps(row, sheet, setter)]
+    lines += [COLUMNS_END] if card else []
+    lines = "\n".join(lines).replace(f"{COLUMNS}\n{COLUMNS_END}\n", "").split("\n")
     lines.append(f"\\vfill{{\\fine\\color{{told}} {words(LEGEND[sheet.lang])}\\par}}")
     return lines
 
 
+def _wide(section: Section, setter: Setter, *, card: bool) -> Iterator[str]:
+    """Yield a section that is a table; on a card it stands over both columns."""
+    yield from [COLUMNS_END] * card
+    yield f"\\head{{{words(word(section.title, setter.lang))}}}"
+    yield from tex_grid(section, setter)
+    yield from [COLUMNS] * card
+
+
 def _row(row: Row, sheet: Sheet, setter: Setter) -> str:
     indent = "\\hspace*{1em}" * row.level
-    first = f"{indent}{words(row.name)}"
+    named = _breakable if sheet.style == "full" else words
+    first = f"{indent}{named(row.name)}"
     if row.quantity:
         first += f"\\newline {{\\fine\\color{{told}}{_code(row.quantity)}}}"
     formula = setter.set(row.formula, row.name)
@@ -93,6 +113,25 @@ def _row(row: Row, sheet: Sheet, setter: Setter) -> str:
     if notes:
         formula += f"\\newline {{\\fine\\color{{told}}{words(notes)}}}"
     return f"\\row{{{first}}}{{{formula}}}{{{_worth(row, sheet, setter)}}}"
+
+
+def _steps(row: Row, sheet: Sheet, setter: Setter) -> Iterator[str]:
+    """Yield how a row comes about: words on the left, formulas on the right."""
+    title, steps = headed(row, sheet.lang)
+    yield f"\\derived{{{_breakable(title)}}}"
+    for one in steps:
+        said = _breakable(one.said)
+        formulas = setter.set(one.cell, row.name)
+        yield (
+            f"\\step{{{one.level}}}{{{said}}}{{{formulas}}}"
+            if formulas
+            else f"\\said{{{one.level}}}{{{said}}}"
+        )
+
+
+def _breakable(text: str) -> str:
+    """Return words in which names that are paths may be broken."""
+    return words(text).replace("/", "/\\allowbreak{}").replace("\\_", "\\_\\allowbreak{}")
 
 
 def _worth(row: Row, sheet: Sheet, setter: Setter) -> str:
