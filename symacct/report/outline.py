@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from sympy import Expr
 
 from symacct.nodes import Repeat
 from symacct.printers import text
+from symacct.printers.op_words import op_text
 from symacct.report.table import GAP, wrap
 
 if TYPE_CHECKING:
@@ -17,7 +15,6 @@ if TYPE_CHECKING:
 
     from symacct.account import Account
     from symacct.nodes import Node, Step_
-    from symacct.op import Op
     from symacct.tensor import Tensor
 
 SOURCES = (("inputs", ("input", "cache")), ("weights", ("weight",)), ("constants", ("constant",)))
@@ -110,24 +107,3 @@ class _Outline:
             for axis, dim in zip(tensor.axes, tensor.dims, strict=True)
         ]
         return f"{name}[{' '.join(parts)}]"
-
-
-def op_text(op: Op, order: Sequence[str] = ()) -> str:
-    """Return an op in a few words: its name, and what it was made with."""
-    if hasattr(op, "equation"):
-        return f'einsum "{op.equation}"'
-    name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(op).__name__).lower()
-    words = [_word(field.name, getattr(op, field.name), order) for field in fields(op)]  # type: ignore[arg-type]
-    return " ".join([*([] if name == "elementwise" else [name]), *(word for word in words if word)])
-
-
-def _word(name: str, value: object, order: Sequence[str]) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, Expr):
-        return f"{name}={text(value, order)}"
-    if isinstance(value, bool):
-        return name if value else ""
-    if isinstance(value, tuple):
-        return " ".join(one if isinstance(one, str) else "" for one in value).strip()
-    return "" if value is None else name
