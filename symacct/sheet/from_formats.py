@@ -1,4 +1,4 @@
-"""Rows of number formats: range and precision, each a power of two with what it comes to; nothing typed in."""
+"""Tables of number formats: range and precision as powers of two, and what they come to; nothing typed in."""
 
 from __future__ import annotations
 

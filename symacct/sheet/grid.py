@@ -44,13 +44,18 @@ def markdown_grid(section: Section, setter: Setter) -> Iterator[str]:
         yield f"| {' | '.join(cells)} |"
 
 
-def html_grid(section: Section, setter: Setter) -> str:
-    """Return a table, which scrolls by itself where it is wider than the page."""
+def html_grid(section: Section, setter: Setter, count: Iterator[int]) -> str:
+    """Return a table, which scrolls by itself where it is wider than the page; rows are counted on."""
     head, *rows = cells_of(section, setter)
     top = "".join(f'<th scope="col">{one}</th>' for one in head)
-    body = "\n".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
+    body = "\n".join(_html_row(row, next(count)) for row in rows)
     table = f'<table class="grid">\n<thead><tr>{top}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>'
     return f'<div class="wide">\n{table}\n</div>\n'
+
+
+def _html_row(cells: list[str], place: int) -> str:
+    shown = "".join(f"<td>{cell}</td>" for cell in cells)
+    return f'<tr id="r{place}">{shown}</tr>'
 
 
 def text_grid(section: Section, setter: Setter, width: int) -> str:
