@@ -1,84 +1,113 @@
-"""A sheet as one HTML file: formulas in MathML, no script, nothing from a network."""
+"""A sheet as one HTML file: formulas in MathML, calculators where a script runs, nothing from a network."""
 
 from __future__ import annotations
 
+import itertools
+from base64 import b64encode
+from hashlib import sha256
 from html import escape
+from importlib import resources
 from typing import TYPE_CHECKING
 
 from symacct.sheet.cells import Setter
+from symacct.sheet.grid import html_grid
+from symacct.sheet.page import page_json
+from symacct.sheet.steps_words import headed
 from symacct.sheet.words import LEGEND, word
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from symacct.sheet.data import Row, Section, Sheet
 
 CLASSES = {
     "derived": "good", "proved": "good", "computed": "good", "reported": "told",
     "leading order": "near", "upper bound": "near", "lower bound": "near",
 }  # fmt: skip
-STYLE = """\
-:root { color-scheme: light dark; --ink: #1b1b1b; --paper: #fff; --line: #ccc; --told: #555;
-  --good: #0b6b3a; --near: #8a5200; --bad: #b00020 }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e8e8e8; --paper: #161616; --line: #444; --told: #aaa;
-    --good: #6fd39b; --near: #f0b35a; --bad: #ff8090 }
-}
-body { font: 16px/1.4 system-ui, "Noto Sans CJK SC", sans-serif; color: var(--ink);
-  background: var(--paper); max-width: 72rem; margin: 1rem auto; padding: 0 1rem }
-h1 { font-size: 1.5rem; margin: .2rem 0 }
-h2 { font-size: 1.1rem; margin: 1.2rem 0 .3rem }
-table { border-collapse: collapse; width: 100% }
-th, td { text-align: left; vertical-align: top; padding: .3rem .6rem .3rem 0;
-  border-bottom: 1px solid var(--line); overflow-wrap: anywhere }
-td:first-child { width: 26% }
-td:nth-child(2) { width: 38% }
-td:nth-child(3) { width: 18% }
-math { font-size: 1.05em }
-code, .told, .small { color: var(--told) }
-code, .small { font-size: .85em }
-.good { color: var(--good) }
-.near { color: var(--near) }
-.bad { color: var(--bad) }
-del { text-decoration-color: var(--bad) }
-@media (max-width: 40rem) {
-  thead { display: none }
-  tr { display: block; border-bottom: 1px solid var(--line); padding: .3rem 0 }
-  td:nth-child(n) { display: block; width: auto; border: 0; padding: .1rem 0; overflow-x: auto }
-}
-@media print {
-  body { font-size: 9pt; margin: 0; max-width: none }
-  tr { break-inside: avoid }
-}
-"""
+SCRIPT = "exact formulas numbers fields views rows timing benches roofline link start"
+"""The parts of the script, in order."""
+POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; style-src {style}; script-src {script}"
 CODES = {"en": "en", "zh": "zh-Hans"}
 
 
 def html_of(sheet: Sheet) -> str:
-    """Return the sheet as a whole HTML document.
+    """Return the sheet as a whole HTML document, which asks nothing of a network.
+
+    Without script it is the sheet as printed. With it each row that can be computed has inputs; the script
+    works out data that was derived here (`page_json`).
 
     Raises:
         FormulaError: a formula does not read back.
     """
     setter = Setter("mathml", sheet.lang, words, _code, lambda math: f"<math><mrow>{math}</mrow></math>")
     title = words(sheet.title)
-    body = "".join(_section(section, sheet, setter) for section in sheet.sections)
+    count = itertools.count(1)
+    body = "".join(_section(section, sheet, setter, count) for section in sheet.sections)
+    style, (script, elements) = _part("page.css"), _script(page_json(sheet))
+    policy = POLICY.format(style=_digest(style), script=_digest(script) if script else "'none'")
     return (
         f'<!DOCTYPE html>\n<html lang="{CODES[sheet.lang]}">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n"
-        f'<p class="told">{words(sheet.about)}</p>\n{body}'
-        f'<p class="small">{words(LEGEND[sheet.lang])}</p>\n</body>\n</html>\n'
+        f"<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n<header>\n<h1>{title}</h1>\n"
+        f'<p class="told about">{words(sheet.about)}</p>\n<div id="tools"></div>\n</header>\n<main>\n{body}'
+        '<div id="benches"></div>\n</main>\n'
+        f'<footer><p class="small">{words(LEGEND[sheet.lang])}</p></footer>\n'
+        f"{elements}</body>\n</html>\n"
     )
 
 
-def _section(section: Section, sheet: Sheet, setter: Setter) -> str:
+def _script(data: str) -> tuple[str, str]:
+    """Return the script, and the elements that hold it and its data; nothing where there is no data."""
+    if not data:
+        return "", ""
+    script = "\n" + "\n".join(_part(f"script/{name}.js") for name in SCRIPT.split())
+    safe = data.replace("<", "\\u003c")
+    return script, (
+        f'<script type="application/json" id="sheet-data">{safe}</script>\n<script>{script}</script>\n'
+    )
+
+
+def _part(name: str) -> str:
+    """Return a file of the page."""
+    return resources.files("symacct.sheet.page").joinpath(name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    """Return what a policy knows a style or a script by.
+
+    >>> _digest("alert(1)")
+    "'sha256-bhHHL3z2vDgxUt0W3dWQOrprscmda2Y5pLsLg4GF+pI='"
+    """
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+def _section(section: Section, sheet: Sheet, setter: Setter, count: Iterator[int]) -> str:
+    if section.heads:
+        title = words(word(section.title, sheet.lang))
+        return f"<h2>{title}</h2>\n{html_grid(section, setter, count)}"
     heads = (word(one, sheet.lang) for one in ("quantity", "formula", "holds when", "worth"))
     head = "".join(f'<th scope="col">{words(one)}</th>' for one in heads)
-    rows = "\n".join(_row(row, sheet, setter) for row in section.rows)
+    rows = "\n".join(_row(row, sheet, setter, next(count)) for row in section.rows)
     title = words(word(section.title, sheet.lang))
-    return f"<h2>{title}</h2>\n<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>\n"
+    steps = "".join(_steps(row, sheet, setter) for row in section.rows if row.steps)
+    table = f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>\n"
+    return f"<h2>{title}</h2>\n{table}{steps}"
 
 
-def _row(row: Row, sheet: Sheet, setter: Setter) -> str:
+def _steps(row: Row, sheet: Sheet, setter: Setter) -> str:
+    """Return how a row comes about: a list, words on the left and formulas on the right."""
+    title, steps = headed(row, sheet.lang)
+    items = "\n".join(
+        f'<li class="l{one.level}"><span>{words(one.said)}</span>'
+        f"<span>{setter.set(one.cell, row.name)}</span></li>"
+        for one in steps
+    )
+    listed = f'<ol class="steps">\n{items}\n</ol>\n' if steps else ""
+    return f"<h3>{words(title)}</h3>\n{listed}"
+
+
+def _row(row: Row, sheet: Sheet, setter: Setter, place: int) -> str:
     name = "&emsp;" * row.level + words(row.name)
     name += f"<br>{_code(row.quantity)}" if row.quantity else ""
     formula = setter.set(row.formula, row.name)
@@ -92,7 +121,8 @@ def _row(row: Row, sheet: Sheet, setter: Setter) -> str:
         worth = f'<span class="{colour}">{words(word(row.mark, sheet.lang))}</span> {worth}'
     small = words(row.notes(sheet.style))
     worth += f'<br><span class="small">{small}</span>' if small else ""
-    return "<tr>" + "".join(f"<td>{cell}</td>" for cell in (name, formula, holds, worth)) + "</tr>"
+    cells = "".join(f"<td>{cell}</td>" for cell in (name, formula, holds, worth))
+    return f'<tr id="r{place}">{cells}</tr>'
 
 
 def words(text: str) -> str:

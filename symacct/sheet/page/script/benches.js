@@ -5,7 +5,7 @@ const MOST_OPS = 8;
 /** A graph on a machine: quantities, time, what binds, memory against capacity, the roofline. */
 class Bench extends View {
   constructor(data) {
-    super(data, [...(SCOPES.get(data.scope)?.keys() ?? [])]);
+    super(data, data.uses ?? [...SCOPES.get(data.scope).keys()]);
     this.hasMachine = data.needs_machine !== false && MACHINE !== null;
     if (this.hasMachine) this.fields.push(MACHINE);
     this.tiles = new Map();

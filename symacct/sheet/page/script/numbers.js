@@ -103,6 +103,11 @@ function written(value) {
 
 const exactly = ({ n, d }) => (d === 1n ? `${n}` : `${n}/${d}`);
 
+/** A term as people write it: `72 b s h² L` for `72*b*s*h^2*L`; any other text as it is. */
+function asFormula(text) {
+  return text.includes("/") && !text.includes("*") ? text : text.replace(/\^(\d+)/g, (_, ten) => raised(ten)).replaceAll("*", "\u2009");
+}
+
 /** A share as a percentage to one digit. */
 function percent(share) {
   const value = toDouble(share) * 100;

@@ -42,9 +42,8 @@ class Row extends View {
   /** The formula of the choices that are made; the printed one where they are as printed. */
   showFormula() {
     const changed = this.choices.some(([one, field]) => field.text !== one.value);
-    this.row.classList.toggle("changed", changed);
     const { note, formula, results } = this.variant;
-    this.note.textContent = (results.length && note) || (changed ? say("the verdict above is of the printed choices") : "");
+    this.note.textContent = (results.length && note) || (changed ? say("above: the choices and the verdict as printed") : "");
     this.note.hidden = !this.note.textContent;
     if (changed && formula) this.cell.innerHTML = formula; // Python made it; no reader's text is in it
     else this.cell.replaceChildren(...this.printed);
@@ -59,28 +58,36 @@ class Row extends View {
       return setOutput(one, values[place], result.unit);
     });
     this.showApart(results, values);
-    this.showShares(results.at(-1), values.at(-1));
+    const summed = results.findLastIndex((one) => one.terms.length > 1);
+    this.shares.hidden = summed < 0 || !this.showShares(results[summed], values[summed]);
   }
 
   /** How far what is claimed is from what is right, as a share of that. */
   showApart(results, values) {
-    const place = results.findIndex((one, at) => PAIRS.get(one.label) === results[at + 1]?.label);
+    const place = results.findIndex((one, at) => PAIRS.has(one.label) && PAIRS.get(one.label) === results[at + 1]?.label);
     this.apart.hidden = place < 0 || isZero(values[place + 1]);
     if (this.apart.hidden) return;
     const [first, second] = [values[place], values[place + 1]];
     const share = over(minus(first, second), second);
-    const text = isZero(share) ? say("equal") : `${order(share, ZERO) > 0 ? "+" : ""}${percent(share)}`;
-    this.apart.textContent = say("{0} against {1}: {2}", say(results[place].label), say(results[place + 1].label), text);
+    const [one, other] = [say(results[place].label), say(results[place + 1].label)];
+    if (isZero(share)) {
+      this.apart.hidden = true;
+      this.labels[place].textContent = say("{0} = {1}", one, other);
+      this.outputs[place + 1].parentElement.hidden = true;
+      return;
+    }
+    const sign = order(share, ZERO) > 0 ? "+" : "";
+    this.apart.textContent = say("{0} against {1}: {2}", one, other, sign + percent(share));
   }
 
+  /** Which terms dominate; whether shares say it: not of 0, nor with a negative part. */
   showShares(result, whole) {
-    const terms = result.terms.map(({ label, expr }) => [label, this.value(expr)]);
-    const known = terms.length > 1 && !isZero(whole) && terms.every(([, value]) => order(value, ZERO) >= 0);
-    this.shares.hidden = !known;
-    if (!known) return;
+    const terms = result.terms.map(({ label, expr }) => [asFormula(label), this.value(expr)]);
+    if (isZero(whole) || terms.some(([, value]) => order(value, ZERO) < 0)) return false;
     const shares = sharesOf(terms, whole);
     this.shares.firstChild.textContent = say("most: {0}, {1}", shares[0][0], percent(shares[0][1]));
     this.shares.lastChild.replaceChildren(...shares.map(([label, share]) => bar(label, share)));
+    return true;
   }
 
   empty() {

@@ -37,8 +37,9 @@ class View {
       : { type: "text", inputmode: "decimal", maxlength: String(MOST_LETTERS), spellcheck: "false" };
     const input = make("input", { id, autocomplete: "off", "aria-describedby": this.why.id, ...kind });
     const meaning = one.meaning && one.meaning !== one.label ? one.meaning : "";
-    const label = make("label", { for: id, title: meaning }, make("var", {}, one.label || one.name));
-    if (one.unit) label.append(" ", make("span", { class: "unit" }, one.unit));
+    const name = one.label || one.name;
+    const label = make("label", { for: id, title: meaning }, make(/^[a-z]/i.test(name) ? "var" : "span", {}, name));
+    if (one.unit && !name.includes(one.unit)) label.append(" ", make("span", { class: "unit" }, one.unit));
     if (meaning) label.append(make("span", { class: withMeaning ? "meaning" : "unseen" }, ` ${meaning}`));
     return make("span", { class: "field" }, label, one.field.bind(input));
   }
