@@ -110,7 +110,8 @@ def _sheet(args: Namespace) -> Sheet:
     joined = made[0]
     for other in made[1:]:
         sections, differs = (*joined.sections, *other.sections), (*joined.differs, *other.differs)
-        joined = replace(joined, sections=sections, differs=differs)
+        sizes, benches = {**other.sizes, **joined.sizes}, (*joined.benches, *other.benches)
+        joined = replace(joined, sections=sections, differs=differs, sizes=sizes, benches=benches)
     if len(args.what) > 1:
         joined = replace(joined, title=", ".join(args.what), about="")
     chosen = selected(joined, options.words(args.rows))
@@ -153,7 +154,7 @@ def _file(what: str) -> Path | None:
 
 def _of_graph(args: Namespace, what: str) -> Sheet:
     from symacct.account import derive
-    from symacct.sheet.data import Sheet
+    from symacct.sheet.data import Bench, Sheet
     from symacct.sheet.making import of_account
 
     args.graph = what
@@ -162,7 +163,9 @@ def _of_graph(args: Namespace, what: str) -> Sheet:
     sizes = options.read_at(args, account.graph)
     rows = [name for name in options.words(args.rows) if name not in {"calc", "reported", "machine"}]
     about, sections = of_account(account, sizes, rows, lang=args.lang, style=args.style)
-    return Sheet(account.graph.name, about, sections, args.style, args.lang)
+    benches = (Bench(account.graph.name, account),)
+    given = {account.source.name: sizes}
+    return Sheet(account.graph.name, about, sections, args.style, args.lang, sizes=given, benches=benches)
 
 
 def _machines(args: Namespace) -> tuple[Section, ...]:

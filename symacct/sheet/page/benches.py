@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from symacct.sheet.data import Bench, Cell
 
 AXES: Mapping[str, tuple[str, ...]] = {
-    "workload": ("train", "forward", "prefill", "decode"),
-    "precision": ("bf16", "bf16-master", "fp32"),
-    "optimizer": ("sgd", "adamw"),
+    "workload": ("train", "prefill", "decode"),
+    "precision": ("bf16", "bf16-master"),
     "checkpoint": ("none", "selective:core", "every:1"),
 }
+"""The choices that a bench offers; each further one would double the time that a page takes to make."""
 TRAINING = (
     "params", "tokens", "flops.model", "flops.hardware", "bytes.step", "intensity.step", "memory.static",
     "memory.activations", "memory.peak",
@@ -89,7 +89,7 @@ class Setting:
 
 def _fits(names: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
     """Say whether quantities make up a memory: all of them, and parameters where there is no cache."""
-    return names == wanted or names == ("memory.parameters",)
+    return names in {wanted, ("memory.parameters",)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from symacct.sheet.page.parts import Choice
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from symacct.nodes import Graph
     from symacct.policy import Policy
 
 AXES: Mapping[str, tuple[str, ...]] = {
@@ -22,7 +23,7 @@ AXES: Mapping[str, tuple[str, ...]] = {
     "precision": ("bf16", "bf16-master", "fp32"),
     "optimizer": ("sgd", "adamw", "adam8bit"),
 }
-"""The choices that a page offers, those first that change most; a row's own value is added where it is another."""
+"""The choices that a page offers, those first that change most; a row's own value is added to them."""
 
 NONE = "none"
 
@@ -46,6 +47,7 @@ class Accounts:
     def __init__(self) -> None:
         """Start without any."""
         self.found: dict[object, Account | SymacctError] = {}
+        self.sources: list[Graph] = []
 
     def under(self, account: Account, given: Mapping[str, str]) -> Account:
         """Return an account under other choices.
@@ -53,18 +55,29 @@ class Accounts:
         Raises:
             SymacctError: they are refused.
         """
+        place = self._place(account.source)
         if all(value_of(account.policy, axis) == value for axis, value in given.items()):
+            self.found.setdefault((place, account.policy, account.convention), account)
             return account
-        key = (id(account.source), account.policy, account.convention, tuple(sorted(given.items())))
+        policy = _chosen(account.policy, given)
+        key = (place, policy, account.convention)
         if key not in self.found:
             try:
-                self.found[key] = Account(account.source, _chosen(account.policy, given), account.convention)
+                self.found[key] = Account(account.source, policy, account.convention)
             except SymacctError as error:
                 self.found[key] = error
         made = self.found[key]
         if isinstance(made, SymacctError):
             raise made
         return made
+
+    def _place(self, source: Graph) -> int:
+        """Return a number for a graph: the same one for equal graphs."""
+        found = next((place for place, known in enumerate(self.sources) if known == source), None)
+        if found is not None:
+            return found
+        self.sources.append(source)
+        return len(self.sources) - 1
 
 
 def _chosen(policy: Policy, given: Mapping[str, str]) -> Policy:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from symacct.algebra.budget import within
 from symacct.algebra.condition import merge
-from symacct.algebra.evaluate import names_of
 from symacct.algebra.symbols import symbol
 from symacct.claims import read_claim, resolve
 from symacct.errors import LimitError
@@ -22,7 +21,7 @@ from symacct.sheet.page.quantities import addends
 from symacct.syntax import read_formula, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from sympy import Expr
 
