@@ -79,7 +79,8 @@ class Threshold:
         name: the size.
         relation: how it compares, as claimed.
         value: with what, as claimed.
-        crossing: where the two sides are equal; None where that is not linear in the size.
+        crossing: where the two sides are equal; None where that is not linear in the size, or where the claim
+            is true between integers alone.
         holds: the relation under which the condition holds, where it is known.
     """
 
@@ -162,6 +163,8 @@ def judge_threshold(verdict: Verdict, written: Written, assumptions: Assumptions
         holds = claim.relation if found.above else FLIPPED[claim.relation]
     threshold = Threshold(written.text, name, relation, value, found, holds)
     decision = _judged(verdict, threshold, left, right)
+    if decision.outcome == "proved" and found is not None and not is_zero(found.value - value):
+        threshold = replace(threshold, crossing=None)
     return replace(verdict, decision=decision, threshold=threshold)
 
 
@@ -183,7 +186,8 @@ def _judged(verdict: Verdict, threshold: Threshold, left: Expr, right: Expr) -> 
     same = found is not None and is_zero(found.value - threshold.value)
     if same and threshold.holds == threshold.relation:
         return Decision("proved", f"the difference is linear in {threshold.name}, and 0 there")
-    if found is None and _both_ways(verdict, threshold, left, right):
+    near = found is None or not names_of(found.value - threshold.value)
+    if near and _both_ways(verdict, threshold, left, right):
         return Decision("proved", "a witness was found for either side of it that the kernel accepts")
     point = _disagreement(verdict, threshold, left, right)
     if point is not None:
