@@ -1,6 +1,11 @@
-"""How a result shows itself in a notebook: as text, and as tables and formulas."""
+"""How a result shows itself in a notebook: as text, as tables and formulas, a graph as a picture."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from symacct.nodes import Graph
 
 
 class Displayed:
@@ -14,3 +19,10 @@ class Displayed:
         from symacct.report.display import bundle
 
         return bundle(self)
+
+
+def drawing(graph: Graph) -> str | None:
+    """Return the picture of a graph with what each op costs; None where it cannot be derived or drawn."""
+    from symacct.plot.graph import shown
+
+    return shown(graph)

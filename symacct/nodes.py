@@ -144,6 +144,11 @@ class Graph:
             ({k: dict(v) if isinstance(v, MappingProxyType) else v for k, v in values.items()},),
         )
 
+    def _repr_svg_(self) -> str | None:
+        from symacct.displayed import drawing
+
+        return drawing(self)
+
     @property
     def weights(self) -> tuple[str, ...]:
         """Names of the parameters, in order of declaration."""

@@ -6,9 +6,10 @@ from fractions import Fraction
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from symacct.account import derive
 from symacct.algebra.evaluate import evaluate
 from symacct.algebra.symbols import as_expr
-from symacct.errors import LimitError, ReadError, UsageError
+from symacct.errors import LimitError, ReadError, SymacctError, UsageError
 from symacct.nodes import Repeat, walk
 from symacct.plot.canvas import amount, number, require
 from symacct.plot.graph_boxes import Text, folded
@@ -24,12 +25,20 @@ if TYPE_CHECKING:
 
     from symacct.account import Account
     from symacct.algebra.condition import Condition
+    from symacct.nodes import Graph
 
 ENDING = ".svg"
 QUANTITY = "flops.model"
 LINE, MOST_HEAD = 100, 12
 """Characters in a line over the picture, and lines of the formula there."""
 MOST_NODES = 3_000
+COUNTED = {
+    "flops": "an op counts with its gradients",
+    "bytes": "an op counts with its gradients",
+    "memory": "what is saved counts for the op that makes it",
+    "params": "",
+}
+"""What is put to a place beside its own, by the family of the quantity."""
 NAMED = 5
 """How many of the largest costs are told to those who do not see the picture."""
 
@@ -107,6 +116,15 @@ def picture(account: Account, quantity: str, sizes: Mapping[str, int] | None = N
                shaded=shaded)  # fmt: skip
 
 
+def shown(graph: Graph) -> str | None:
+    """Return how a graph shows itself in a notebook; None where it cannot be derived or drawn."""
+    account = derive(graph)
+    try:
+        return picture(account, usual(account))
+    except SymacctError:
+        return None
+
+
 def placed(account: Account, quantity: str, sizes: Mapping[str, int]) -> dict[str, Cost]:
     """Return the cost of each place: its formula, and at sizes its value and its share of the whole.
 
@@ -143,7 +161,11 @@ def _lines(
         said.append(Text(f"= {amount(sum(values, Fraction(0)), unit)}", "worth"))
     notes = [", ".join(f"{name} = {size:,}" for name, size in sizes.items())] if sizes else []
     notes += [_when(whole.when)] if whole.when else []
-    notes += [account.policy.describe(), f"convention {account.convention.describe()}", _reading(account)]
+    notes += [
+        account.policy.describe(),
+        f"convention {account.convention.describe()}",
+        _reading(account, quantity),
+    ]
     if ELSEWHERE in found:
         notes.append(f"on no node: {text(found[ELSEWHERE].expr, order)} {unit}")
     if account.dead:
@@ -155,11 +177,12 @@ def _when(conditions: tuple[Condition, ...]) -> str:
     return "holds for " + ", ".join(condition.text for condition in conditions)
 
 
-def _reading(account: Account) -> str:
+def _reading(account: Account, quantity: str) -> str:
+    """Return how the picture is read."""
     repeats = any(isinstance(node, Repeat) for node, _ in walk(account.graph.nodes))
-    said = ["an op counts with its gradients"] if account.trains else []
+    said = [COUNTED[quantity.partition(".")[0]]] if account.trains else []
     said += ["in a frame, costs are of all its iterations together"] if repeats else []
-    return "; ".join([*said, "a dashed border is a tensor from outside"])
+    return "; ".join([*(one for one in said if one), "a dashed border is a tensor from outside"])
 
 
 def _about(account: Account, quantity: str, found: Mapping[str, Cost]) -> str:

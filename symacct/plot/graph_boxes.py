@@ -19,8 +19,8 @@ SMALL = 11
 LEADING = 1.36
 MARGIN = 8.0
 SIGNS = ("+", "−", "-", "=")
-MOST, MOST_LINES = 36, 6
-"""Characters in a line of a box, and lines of one formula; what is longer is in the box's title."""
+MOST, MOST_OP, MOST_LINES = 36, 42, 6
+"""Characters in a line of a box, and of an op, and lines of one formula; the rest is in the box's title."""
 
 
 @dataclass(frozen=True, slots=True)

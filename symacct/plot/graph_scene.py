@@ -12,6 +12,7 @@ from symacct.plot.canvas import amount, number
 from symacct.plot.graph_boxes import (
     MARGIN,
     MOST,
+    MOST_OP,
     Box,
     Frame,
     Part,
@@ -93,7 +94,7 @@ class Scene:
         both = f"{words} {shape}"
         short = cells(both) <= MOST and not hasattr(node.op, "equation")
         said = [Text(shortened(_within(label, path)), "name")]
-        said += [Text(clipped(one), "op") for one in ((both,) if short else (words, shape))]
+        said += [Text(clipped(one, MOST_OP), "op") for one in ((both,) if short else (words, shape))]
         said += self.worth(cost, "0")
         about = f"{label}: {words} -> {shape}{self.told(cost)}"
         return Box(label, "op", tuple(said), about, share=None if cost is None else cost.share)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 EDGE = 20.0
 STEPS = (0, 1, 5, 10, 20)
 """Percents at which the shade of a box gets darker."""
-DARKER = 4
+DARKER = 3
 """The shade from which small text is as dark as the rest."""
 LIGHT = {
     "paper": "#ffffff", "ink": "#1b1f24", "faint": "#57606a", "line": "#8c959f", "frame": "#f6f8fa",
