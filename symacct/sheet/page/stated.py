@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 SECONDS = 5.0
 GROWS = ("<<", ">>")
 ABOUT = ("=", "~")
+ORDERS = ("O", "Theta")
 ROUNDED = frozenset({"floor", "ceil", "ceiling"})
 
 
@@ -84,8 +85,7 @@ class Read:
         if self.extremum is not None:
             yield from self._of_extremum(self.extremum, left, right, unit)
             return
-        labels = ("left side", "right side")
-        pair = [(left, labels[0]), (right, labels[1])]
+        pair = [(left, "left side"), (right, "order" if self.claim.relation in ORDERS else "right side")]
         if self.claim.relation in ABOUT and self.claim.left.form == "quantity":
             pair = [(right, "claimed"), (left, "right")]
         elif self.claim.relation in ABOUT and self.claim.right.form == "quantity":
