@@ -18,7 +18,9 @@ from symacct.plot import graph as pictures
 from symacct.plot.graph_boxes import Box, Text, cells, folded
 from symacct.plot.graph_costs import ELSEWHERE, costs
 from symacct.plot.graph_layout import Edge, layered
-from symacct.plot.graph_scene import Scene, readers
+from symacct.plot.graph_scene import drawn as laid_out
+from symacct.plot.graph_svg import svg
+from symacct.plot.graph_words import Labels, readers
 from symacct.readers.files import list_graphs, list_models
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -34,7 +36,7 @@ def scene(account, quantity="flops.model", sizes=None):
     """Return the piece that is drawn."""
     found = pictures.placed(account, quantity, sizes or {})
     unit = str(account[quantity].unit)
-    return Scene(account.graph, found, unit, readers(account.graph)).part()
+    return laid_out(Labels(account.graph, found, unit, readers(account.graph)))
 
 
 def small(account):
@@ -244,8 +246,8 @@ def test_text_stands_out():
 
 def test_text_from_a_user_is_escaped():
     """Marks of XML, and characters that it has none of."""
-    text = pictures.svg(
-        pictures.Scene(load("relu"), {}, "FLOP", readers(load("relu"))).part(),
+    text = svg(
+        laid_out(Labels(load("relu"), {}, "FLOP", readers(load("relu")))),
         "<b>&\x00\ud800", [Text('a<b>"&', "title")], "</desc><script>", shaded=False,
     )  # fmt: skip
     root = ET.fromstring(text.encode("utf-8"))  # noqa: S314

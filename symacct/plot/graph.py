@@ -14,8 +14,9 @@ from symacct.nodes import Repeat, walk
 from symacct.plot.canvas import amount, number, require
 from symacct.plot.graph_boxes import Text, folded
 from symacct.plot.graph_costs import ELSEWHERE, costs
-from symacct.plot.graph_scene import Cost, Scene, percent, readers
+from symacct.plot.graph_scene import drawn
 from symacct.plot.graph_svg import svg
+from symacct.plot.graph_words import Cost, Labels, percent, readers
 from symacct.printers import text
 from symacct.printers.signs import signs
 
@@ -108,11 +109,11 @@ def picture(account: Account, quantity: str, sizes: Mapping[str, int] | None = N
         raise LimitError(what, expected=f"at most {MOST_NODES:,} nodes", got=f"{nodes:,}")
     found = placed(account, quantity, sizes or {})
     unit = str(account[quantity].unit)
-    scene = Scene(account.graph, found, unit, readers(account.graph))
+    part = drawn(Labels(account.graph, found, unit, readers(account.graph)))
     shaded = any(cost.share is not None for cost in found.values())
     title = f"{account.graph.name}: {quantity}"
     lines = _lines(account, quantity, sizes or {}, found)
-    return svg(scene.part(), title, [Text(title, "title"), *lines], _about(account, quantity, found),
+    return svg(part, title, [Text(title, "title"), *lines], _about(account, quantity, found),
                shaded=shaded)  # fmt: skip
 
 

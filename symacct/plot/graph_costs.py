@@ -81,14 +81,3 @@ def _end(place: str, known: Mapping[str, str]) -> str:
             return place
         place = further
     return ELSEWHERE
-
-
-def drawn(account: Account) -> frozenset[str]:
-    """Return the labels and names of what is drawn: ops, repeats, and tensors that nobody makes."""
-    graph = account.graph
-    labels = {node.label for node, _ in walk(graph.nodes)}
-    return frozenset(labels | {name for name, t in graph.tensors.items() if t.role not in MADE})
-
-
-MADE = ("activation", "gradient")
-"""Roles of tensors that nodes make."""
