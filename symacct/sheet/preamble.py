@@ -12,11 +12,11 @@ CARD = r"""
 \setlength{\multicolsep}{2pt}
 \newcommand{\base}{\fontsize{7.8}{9.4}\selectfont}
 \newcommand{\fine}{\fontsize{6.2}{7.4}\selectfont}
-\newcommand{\widths}{\def\wa{0.29}\def\wb{0.51}\def\wc{0.18}}
+\newcommand{\widths}{\def\wa{0.28}\def\wb{0.51}\def\wc{0.18}}
 """
 FULL = r"""
 \usepackage[a4paper,margin=16mm]{geometry}
-\newcommand{\base}{\fontsize{9}{11.4}\selectfont}
+\newcommand{\base}{\fontsize{9}{11.4}\selectfont\setlength{\parskip}{1pt plus 1pt}}
 \newcommand{\fine}{\fontsize{7.5}{9}\selectfont}
 \newcommand{\widths}{\def\wa{0.30}\def\wb{0.48}\def\wc{0.19}}
 \newcommand{\derived}[1]{\vspace{4pt}{\itshape #1}\par}

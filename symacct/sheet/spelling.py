@@ -6,7 +6,7 @@ The printers of expressions sort; a claim keeps its own order, so it is written 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape as escape_html
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -17,7 +17,6 @@ from symacct.printers.latex import NOTATION as LATEX
 from symacct.printers.mathml import NOTATION as MATHML
 from symacct.printers.text import NOTATION as TEXT
 from symacct.printers.walk import ATOM, POWER, PRODUCT, SUM, Notation, Piece
-from symacct.proof.machine_facts import RATE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
 
 POWER_OF_TEN = re.compile(r"(?P<digits>[0-9][0-9_.]*)[eE]\+?(?P<power>-?[0-9]+)")
 LOOSE = re.compile(r"\\left\(((?:(?!\\left|\\right|\\frac|\\sqrt).)*)\\right\)")
+INDEXED = re.compile(r"([A-Za-z])_([A-Za-z0-9]+)")
+"""A letter with an index, which stands below it: ``d_ff``, ``P_bf16``."""
 LONG = 100
 CALLS = {"abs": "Abs", "ceil": "ceiling", "ln": "log", "max": "Max", "min": "Min"}
 UNIT_SIGNS = {"*": "\u00b7", "\u00d7": "\u00b7"}
@@ -82,7 +83,7 @@ class _Writer:
         """Return a part, printed."""
         if tree.form in {"number", "name", "quantity", "unit"}:
             return self.leaf(tree)
-        if tree.form in {"sum", "negative"}:
+        if tree.form == "sum" or _without_minus(tree) is not None:
             parts = tree.parts if tree.form == "sum" else (tree,)
             return self.notation.total([self.signed(part) for part in parts])
         if tree.form == "product":
@@ -102,8 +103,8 @@ class _Writer:
 
     def signed(self, tree: Tree) -> tuple[bool, Piece]:
         """Return whether a minus stands before a term, and the term."""
-        negative = tree.form == "negative"
-        return negative, self.piece(tree.parts[0] if negative else tree)
+        bare = _without_minus(tree)
+        return bare is not None, self.piece(tree if bare is None else bare)
 
     def based(self, tree: Tree) -> Piece:
         """Return the base of a power; one that ends in a raised number keeps its brackets."""
@@ -186,6 +187,16 @@ class _Writer:
         return self.spelling.wrap("", between.join(parts), "") if len(parts) > 1 else parts[0]
 
 
+def _without_minus(tree: Tree) -> Tree | None:
+    """Return a term without the minus that it begins with, as ``-48*h`` does; None where there is none."""
+    if tree.form == "negative":
+        return tree.parts[0]
+    if tree.form not in {"product", "quotient"}:
+        return None
+    first = _without_minus(tree.parts[0])
+    return None if first is None else replace(tree, parts=(first, *tree.parts[1:]))
+
+
 def _is_word(tree: Tree) -> bool:
     """Say whether a factor is printed as a word, which would run into its neighbour."""
     base = tree.parts[0] if tree.form == "power" else tree
@@ -193,7 +204,7 @@ def _is_word(tree: Tree) -> bool:
         base.form == "name"
         and len(base.name) > 1
         and base.name not in COMMANDS
-        and not RATE.fullmatch(base.name)
+        and not INDEXED.fullmatch(base.name)
     )
 
 
@@ -202,10 +213,9 @@ def _amount(tree: Tree) -> bool:
 
 
 def _name_latex(name: str) -> str:
-    """Return a name; letters beyond ASCII stand as text, which every engine can set; rates have an index."""
-    if RATE.fullmatch(name):
-        letter, _, of = name.partition("_")
-        return f"{letter}_{{\\mathrm{{{escape(of)}}}}}"
+    """Return a name; letters beyond ASCII stand as text, which every engine can set."""
+    if index := INDEXED.fullmatch(name):
+        return f"{index[1]}_{{\\mathrm{{{index[2]}}}}}"
     shown = name_latex(name)
     return shown if shown.isascii() else f"\\text{{{escape(name)}}}"
 
@@ -224,9 +234,8 @@ def _ten_mathml(digits: str, power: str) -> str:
 
 
 def _name_mathml(name: str) -> str:
-    if RATE.fullmatch(name):
-        letter, _, of = name.partition("_")
-        return f"<msub><mi>{letter}</mi><mtext>{escape_html(of)}</mtext></msub>"
+    if index := INDEXED.fullmatch(name):
+        return f"<msub><mi>{index[1]}</mi><mtext>{index[2]}</mtext></msub>"
     return MATHML.name(name).text
 
 
