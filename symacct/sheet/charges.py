@@ -188,7 +188,9 @@ def _bytes(account: Account, name: str) -> Iterator[Charge]:
             yield Charge((row.tensor,), phase, row.path, kind, each, factors, normal(times * micro))
 
 
-def _shaped(elements: Expr, name: str, path: tuple[str, ...], account: Account) -> tuple[tuple[Expr, ...], Expr]:
+def _shaped(
+    elements: Expr, name: str, path: tuple[str, ...], account: Account
+) -> tuple[tuple[Expr, ...], Expr]:
     """Return elements as the product of a tensor's sizes, and how often that is."""
     step = account.step
     known = step.tensors.get(name) or account.graph.tensors.get(name) or account.whole.tensors.get(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sympy import Add, Mul
+from sympy import Add, Integer, Mul, Pow, fraction
 
 from symacct.algebra.normal import is_zero, normal
 from symacct.errors import SymacctError
@@ -40,8 +40,12 @@ def as_written(expr: Expr, account: Account, *, leading: bool) -> Expr:
     """Return an equal formula in the shape that the field prints.
 
     A leading term stands before a bracket, ``72*L*h^2*(1 + s/(6*h))``: of the terms of highest degree the one
-    with the largest coefficient, where the others are simple beside it; else what repeats stands together.
+    with the largest coefficient, where the others are simple beside it; else what repeats stands together. A
+    fraction has whole coefficients above and below.
     """
+    above, below = fraction(expr.together()) if expr.is_Mul else (expr, Integer(1))
+    if below.has(Add):
+        return Mul(normal(above), Pow(normal(below), -1, evaluate=False), evaluate=False)
     terms = Add.make_args(expr)
     counts = repeat_counts(account.graph)
     if not leading or len(terms) < 3:
@@ -110,8 +114,7 @@ def _row(name: str, shown: View, *, full: bool) -> Row:
     account = shown.account
     quantity = account[name]
     order = account.graph.order
-    unit = "" if str(quantity.unit) == "1" else f" [{quantity.unit}]"
-    cell = _formula(quantity.expr, account, name, unit, full=full)
+    cell = cell_of(account, name, full=full)
     holds = tuple(_condition(text, order) for text in listed(quantity.when, order))
     letter = symbol_of_weights(account)
     if any(isinstance(item, Math) and letter in item.names for item in cell) and letter not in order:
@@ -122,6 +125,13 @@ def _row(name: str, shown: View, *, full: bool) -> Row:
     return Row(
         MEANINGS.get(name, name), cell, name, holds, worth=worth, topic=frozenset({name.partition(".")[0]})
     )
+
+
+def cell_of(account: Account, name: str, *, full: bool = False) -> Cell:
+    """Return the formula of a quantity as it stands on a sheet, with its unit."""
+    quantity = account[name]
+    unit = "" if str(quantity.unit) == "1" else f" [{quantity.unit}]"
+    return _formula(quantity.expr, account, name, unit, full=full)
 
 
 def _number(value: Expr, unit: str) -> str:
@@ -159,26 +169,9 @@ def _of_weights(expr: Expr, account: Account) -> Expr | None:
     return ratio if ratio.is_Integer else None
 
 
-def symbols(account: Account) -> Section:
-    """Return what each size means."""
-    graph = account.graph
-    rows = [
-        Row(graph.sizes.get(name, ""), (formula(name, graph.order),), mark="")
-        for name in graph.order
-        if name not in graph.bound
-    ]
-    for name, expr in graph.bound.items():
-        if name in graph.sizes:
-            cell = comparison(f"{name} = {plain_text(expr, graph.order)}", [*graph.order, *graph.sizes])
-            rows.append(Row(graph.sizes[name], cell, mark=""))
-    letter = symbol_of_weights(account)
-    rows.append(Row(MEANINGS["params"], (formula(letter, [letter]),), "params", mark=""))
-    return Section("symbols", tuple(rows))
-
-
-def terms(account: Account, sizes: Mapping[str, int], names: Iterable[str] = EXPLAINED) -> Iterator[Section]:
-    """Yield how rows come about: the terms of each, by op, and their total."""
-    for name in names:
+def terms(account: Account, sizes: Mapping[str, int], among: Iterable[str]) -> Iterator[Section]:
+    """Yield how rows come about: the terms by op of those that are asked about most, and their totals."""
+    for name in (one for one in EXPLAINED if one in {*among}):
         if name not in account.names() or not is_defined(account, name):
             continue
         lines = explained(view(account, sizes, [name]), name).lines

@@ -98,13 +98,13 @@ def _section(section: Section, sheet: Sheet, setter: Setter, count: Iterator[int
 def _steps(row: Row, sheet: Sheet, setter: Setter) -> str:
     """Return how a row comes about: a list, words on the left and formulas on the right."""
     title, steps = headed(row, sheet.lang)
+    made = [(one, setter.set(one.cell, row.name)) for one in steps]
     items = "\n".join(
-        f'<li class="l{one.level}"><span>{words(one.said)}</span>'
-        f"<span>{setter.set(one.cell, row.name)}</span></li>"
-        for one in steps
+        f'<li class="l{one.level}"><span>{words(one.said)}</span>{f"<span>{shown}</span>" if shown else ""}</li>'
+        for one, shown in made
     )
     listed = f'<ol class="steps">\n{items}\n</ol>\n' if steps else ""
-    return f"<h3>{words(title)}</h3>\n{listed}"
+    return f'<h3 class="derived">{words(title)}</h3>\n{listed}'
 
 
 def _row(row: Row, sheet: Sheet, setter: Setter, place: int) -> str:

@@ -16,10 +16,11 @@ from symacct.readers.files import load
 from symacct.readers.stated import POLICY
 from symacct.sheet.data import Bench, Row, Section, Sheet, Words
 from symacct.sheet.examples import of_account as example_sizes
-from symacct.sheet.from_accounts import quantity_rows, symbols, terms
+from symacct.sheet.from_accounts import quantity_rows, terms
 from symacct.sheet.from_claims import Claims
 from symacct.sheet.from_formats import block_section, format_section, is_block
 from symacct.sheet.from_machines import machine_section, machines_section
+from symacct.sheet.full import completed, sources, symbols
 from symacct.sheet.layout import Entry, Layout, Part, claim_path
 from symacct.sheet.steps import with_steps
 from symacct.sheet.words import QUANTITIES, word
@@ -48,10 +49,10 @@ def of_layout(layout: Layout, *, lang: str = "en", style: str = "card") -> Sheet
     sections = tuple(made.section(part) for part in layout.parts)
     head = layout.head
     differs = tuple(made.claims.differs)
-    return Sheet(
+    return completed(Sheet(
         head.get("title", lang) or layout.name, head.get("about", lang), sections, style, lang, differs,
         layout.sizes, tuple(made.bench(entry) for entry in layout.benches),
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 class _Laid:
@@ -156,7 +157,7 @@ def of_claims(files: Sequence[ClaimFile], *, lang: str = "en", style: str = "car
     sections = tuple(section for file in files for section in _sections(claims, file, lang))
     title = files[0].title(lang) if len(files) == 1 else ", ".join(file.name for file in files)
     source = files[0].source if len(files) == 1 else ""
-    return Sheet(title, source, sections, style, lang, tuple(claims.differs))
+    return completed(Sheet(title, source, sections, style, lang, tuple(claims.differs)))
 
 
 def _sections(claims: Claims, file: ClaimFile, lang: str) -> Iterator[Section]:
@@ -194,10 +195,10 @@ def of_account(
     at = ", ".join(f"{name} = {size:,}" for name, size in sizes.items())
     at = f"{word('examples at', lang)} {at}" if at and chosen_here else at
     about = [f"convention {account.convention.describe()}", account.policy.describe(), *([at] if at else [])]
-    sections = [symbols(account)] if full else []
+    sections = [symbols(account, sizes, lang)] if full else []
     sections.append(Section(f"{account.graph.name}: {doc}", tuple(rows)))
     if full:
-        sections += terms(account, sizes)
+        sections += [*terms(account, sizes, [row.quantity for row in rows]), sources(account, lang)]
     return "; ".join(about), tuple(one for one in sections if one.rows)
 
 

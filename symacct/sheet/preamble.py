@@ -54,7 +54,7 @@ REST = r"""
 \newcommand{\cellof}[2]{\parbox[t]{#1\linewidth}{\raggedright\strut #2\strut}}
 \newcommand{\row}[3]{\widths\cellof{\wa}{#1}\hfill\cellof{\wb}{#2}\hfill\cellof{\wc}{#3}\par}
 \newenvironment{grid}[1]{\fine\tabcolsep=3pt\def\arraystretch{1.12}\tabularx{\linewidth}%
-  {@{}*{#1}{l}>{\raggedright\arraybackslash}X@{}}}{\endtabularx\par}
+  {@{}*{#1}{l}>{\raggedright\arraybackslash}X@{}}}{\endtabularx\par\vspace{3pt}}
 \newcommand{\head}[1]{\vspace{2.5pt}{\bfseries #1}\par\vspace{-3pt}\rule{\linewidth}{0.3pt}\par}
 """
 XELATEX = "% !TEX program = xelatex\n"

@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from sympy import Add
+
 from symacct.algebra.evaluate import evaluate, names_of
 from symacct.algebra.normal import is_zero, normal, total
 from symacct.algebra.symbols import symbol
@@ -34,7 +36,9 @@ OTHERS = ("tokens",)
 """Quantities that are stated by the graph: there is nothing to derive."""
 
 
-def with_steps(rows: Sequence[Row], account: Account, sizes: Mapping[str, int], lang: str = "en") -> list[Row]:
+def with_steps(
+    rows: Sequence[Row], account: Account, sizes: Mapping[str, int], lang: str = "en"
+) -> list[Row]:
     """Return rows of quantities with how each comes about; one may refer to another.
 
     Raises:
@@ -44,9 +48,7 @@ def with_steps(rows: Sequence[Row], account: Account, sizes: Mapping[str, int], 
     return [_with_steps(row, account, sizes, above, lang) for row in rows]
 
 
-def _with_steps(
-    row: Row, account: Account, sizes: Mapping[str, int], above: Sequence[str], lang: str
-) -> Row:
+def _with_steps(row: Row, account: Account, sizes: Mapping[str, int], above: Sequence[str], lang: str) -> Row:
     maths = [item for item in row.formula if isinstance(item, Math)]
     text = maths[0].text if len(maths) == 1 else ""
     foreign = maths[0].names - {*account.graph.order} if text else frozenset()
@@ -148,7 +150,7 @@ class Derivation:
         ratio = f"({self.plain(top)})/({self.plain(bottom)})"
         said = say("ratio", self.lang, " + ".join(above), below)
         yield Step(said, self.cell([ratio], self.expr))
-        reduced = self.plain(self.expr)
+        reduced = self.written or self.plain(self.expr)
         if reduced != ratio:
             yield Step(say("reduced", self.lang), self.cell([reduced], self.expr))
 
@@ -163,18 +165,23 @@ class Derivation:
             yield Step(self.head(phase))
             if phase == "backward" and self.name.startswith("flops") and (missing := self.not_formed()):
                 yield Step(missing, level=1)
-            for path, times in dict.fromkeys((one.path, one.times) for one in inside):
-                own = [one for one in inside if (one.path, one.times) == (path, times)]
+            for path, times, own in self.bundled(inside):
                 bundles.append((total(one.once for one in own), times))
                 yield from self.bundle(own, path, times)
         if len(bundles) > 1:
             text = " + ".join(self.repeated(once, times) for once, times in bundles)
             yield Step(say("sum", self.lang), self.cell([text.replace("+ -", "- ")], self.expr))
 
+    def bundled(self, found: Sequence[Charge]) -> list[tuple[tuple[str, ...], Expr, list[Charge]]]:
+        """Return what is charged by where and how often it is, the largest first."""
+        keys = dict.fromkeys((one.path, one.times) for one in found)
+        made = [(*key, [one for one in found if (one.path, one.times) == key]) for key in keys]
+        return sorted(made, key=lambda one: self.weight(total(part.whole for part in one[2])), reverse=True)
+
     def bundle(self, own: Sequence[Charge], path: Sequence[str], times: Expr) -> Iterator[Step]:
         """Yield what is charged in one iteration, the largest first, and what all iterations come to."""
         yield Step(self.place(path, times), level=1)
-        ranked = sorted(own, key=self.weight, reverse=True)
+        ranked = sorted(own, key=lambda one: self.weight(one.once), reverse=True)
         shown = ranked if len(ranked) <= MOST_GROUPS else ranked[: MOST_GROUPS - 1]
         for one in shown:
             yield Step(self.labelled(one), self.cell(self.charged(one), one.once), level=2)
@@ -191,11 +198,11 @@ class Derivation:
         elif len(own) > 1:
             yield Step(say("together", self.lang), self.cell([self.plain(once)], once), level=1)
 
-    def weight(self, one: Charge) -> tuple[float, float]:
-        """Return what a charge is worth at the example sizes, or its degree."""
-        if self.sizes and set(names_of(one.once)) <= self.sizes.keys():
-            return float(evaluate(one.once, self.sizes)), 0.0
-        return 0.0, float(max(map(degree, one.once.args or (one.once,)), default=0))
+    def weight(self, expr: Expr) -> tuple[float, float]:
+        """Return what a formula is worth at the example sizes, or its degree."""
+        if set(names_of(expr)) <= self.sizes.keys():
+            return float(evaluate(expr, self.sizes)), 0.0
+        return 0.0, float(max(map(degree, Add.make_args(expr)), default=0))
 
     def charged(self, one: Charge) -> list[str]:
         """Return a charge as a product of its number, its price and its sizes, and multiplied out."""
@@ -265,7 +272,7 @@ class Derivation:
             shown = say("and more", self.lang, shown, len(labels) - MOST_LABELS)
         if one.kind.startswith(("reads", "writes")):
             return say(one.kind, self.lang, shown)
-        kind = one.equation if one.kind == CONTRACTION else one.kind
+        kind = one.equation.replace("->", "→") if one.kind == CONTRACTION else one.kind
         known = not kind or labels == [kind] or labels[0].endswith(f"/{kind}")
         return shown if known else shown + say("where", self.lang, kind)
 

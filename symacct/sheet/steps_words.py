@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from symacct.sheet.data import Row, Step
 
 _SAID: dict[str, tuple[str, str]] = {
+    "prices": ("FLOP for each", "每次计 FLOP"),
+    "choices": ("choices", "选择"),
     "step": ("step", "步骤"),
     "steps": ("{}, step by step", "{} 的逐步推导"),
     "and more": ("{} and {} more", "{} 等另 {} 项"),
@@ -82,6 +84,7 @@ _SAID: dict[str, tuple[str, str]] = {
     "zero": ("the difference is 0, so both sides are equal at all sizes", "差为 0，故两边恒等"),
     "not zero": ("the difference is not 0", "差不为 0"),
     "fails at": ("it fails at {}: left and right there", "反例 {}：左、右两边为"),
+    "values": ("left and right", "左、右两边"),
     "tends": ("left over right as {}: the limit", "左除以右，{} 时的极限"),
     "tends to infinity": ("left over right grows without bound, or is not defined, as {}",
                           "{} 时左除以右无界或无定义"),
@@ -91,11 +94,13 @@ _SAID: dict[str, tuple[str, str]] = {
     "shifted": ("counted from the least sizes every coefficient is {}", "自最小尺寸起计，各系数皆为{}"),
     "verdict": ("{}: {}", "{}：{}"),
     "crossing": ("both sides are equal there, solved for {}", "两边在此相等，解出 {}"),
+    "varies": ("what is looked at as {} varies", "{} 变动时所看的量"),
+    "there": ("at {} it is", "在 {} 处为"),
     "example": ("for example at {}", "例如 {}"),
     "base": ("amounts in base units", "换成基本单位"),
     "comes to": ("worked out", "算得"),
     "in unit": ("in {}", "以 {} 计"),
-    "claimed": ("{} is claimed, within {}: off by {}", "所称为 {}，容差 {}：相差 {}"),
+    "claimed": ("{} is claimed, within {}", "所称为 {}，容差 {}"),
 }  # fmt: skip
 SAID: Mapping[str, tuple[str, str]] = MappingProxyType(_SAID)
 
