@@ -35,7 +35,7 @@ def proved(text: str, expr: Expr, names: Collection[str], where: str) -> Math:
     '(2 FLOP)*B*D*D'
     >>> proved("3*B*D^2", 2 * B * D**2, ["B", "D"], "flops.forward").text
     Traceback (most recent call last):
-    symacct.errors.FormulaError: a step of a derivation is not equal to the one before; the sheet is not written
+    symacct.errors.FormulaError: a step is not equal to the one before; the sheet is not written
       where     flops.forward
       expected  2*B*D^2
       got       3*B*D^2
@@ -44,7 +44,7 @@ def proved(text: str, expr: Expr, names: Collection[str], where: str) -> Math:
     found = value(made.tree)
     units = {one: 1 for one in found.free_symbols if one.name.startswith(UNIT_SYMBOL)}
     if not is_zero(found.subs(units) - expr if units else found - expr):
-        what = "a step of a derivation is not equal to the one before; the sheet is not written"
+        what = "a step is not equal to the one before; the sheet is not written"
         raise FormulaError(what, where=where, expected=plain_text(expr)[:200], got=text[:200])
     return made
 
@@ -73,8 +73,8 @@ def amount_text(number: Expr, unit: str) -> str:
     """Return a number with its unit as the reader of formulas takes it; 1 parameter is left out.
 
     >>> from sympy import Rational
-    >>> amount_text(Rational(2), "FLOP"), amount_text(Rational(1, 2), "byte"), amount_text(Rational(1, 3), "byte")
-    ('(2 FLOP)', '(0.5 byte)', '(1/3)')
+    >>> [amount_text(Rational(1, below), "byte") for below in (1, 2, 3)]
+    ['(1 byte)', '(0.5 byte)', '(1/3)']
     """
     if unit in {"parameter", "1"}:
         return "" if number == 1 else f"{number}"

@@ -9,6 +9,7 @@ from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING
 
+from symacct.sheet.broken import in_pieces
 from symacct.sheet.cells import Setter
 from symacct.sheet.grid import html_grid
 from symacct.sheet.page import page_json
@@ -39,7 +40,7 @@ def html_of(sheet: Sheet) -> str:
     Raises:
         FormulaError: a formula does not read back.
     """
-    setter = Setter("mathml", sheet.lang, words, _code, lambda math: f"<math><mrow>{math}</mrow></math>")
+    setter = Setter("mathml", sheet.lang, words, _code, in_pieces if sheet.style == "full" else _math)
     title = words(sheet.title)
     count = itertools.count(1)
     body = "".join(_section(section, sheet, setter, count) for section in sheet.sections)
@@ -100,7 +101,7 @@ def _steps(row: Row, sheet: Sheet, setter: Setter) -> str:
     title, steps = headed(row, sheet.lang)
     made = [(one, setter.set(one.cell, row.name)) for one in steps]
     items = "\n".join(
-        f'<li class="l{one.level}"><span>{words(one.said)}</span>{f"<span>{shown}</span>" if shown else ""}</li>'
+        f'<li class="l{one.level}"><span>{words(one.said)}</span>{shown and f"<span>{shown}</span>"}</li>'
         for one, shown in made
     )
     listed = f'<ol class="steps">\n{items}\n</ol>\n' if steps else ""
@@ -132,6 +133,10 @@ def words(text: str) -> str:
     '&lt;b&gt; &amp; 1'
     """
     return escape(text)
+
+
+def _math(math: str) -> str:
+    return f"<math><mrow>{math}</mrow></math>"
 
 
 def _code(text: str) -> str:

@@ -19,7 +19,7 @@ FULL = r"""
 \newcommand{\base}{\fontsize{9}{11.4}\selectfont\setlength{\parskip}{1pt plus 1pt}}
 \newcommand{\fine}{\fontsize{7.5}{9}\selectfont}
 \newcommand{\widths}{\def\wa{0.30}\def\wb{0.48}\def\wc{0.19}}
-\newcommand{\derived}[1]{\vspace{4pt}{\itshape #1}\par}
+\newcommand{\derived}[1]{\vspace{4pt}{\itshape #1}\par\nopagebreak}
 \newcommand{\indented}[1]{\hspace*{#1em}}
 \newcommand{\step}[3]{\indented{#1}\parbox[t]{\dimexpr0.42\linewidth-#1em}{\raggedright\strut #2\strut}%
   \hfill\parbox[t]{0.56\linewidth}{\raggedright\strut #3\strut}\par}
@@ -54,7 +54,7 @@ REST = r"""
 \newcommand{\cellof}[2]{\parbox[t]{#1\linewidth}{\raggedright\strut #2\strut}}
 \newcommand{\row}[3]{\widths\cellof{\wa}{#1}\hfill\cellof{\wb}{#2}\hfill\cellof{\wc}{#3}\par}
 \newenvironment{grid}[1]{\fine\tabcolsep=3pt\def\arraystretch{1.12}\tabularx{\linewidth}%
-  {@{}*{#1}{l}>{\raggedright\arraybackslash}X@{}}}{\endtabularx\par\vspace{3pt}}
+  {@{}*{#1}{l}>{\raggedright\arraybackslash}X@{}}}{\endtabularx\par\vspace{5pt}}
 \newcommand{\head}[1]{\vspace{2.5pt}{\bfseries #1}\par\vspace{-3pt}\rule{\linewidth}{0.3pt}\par}
 """
 XELATEX = "% !TEX program = xelatex\n"

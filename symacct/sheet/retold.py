@@ -1,8 +1,7 @@
-"""Formulas told again: names replaced by what they stand for, amounts brought to base units; each proved equal."""
+"""Formulas told again: names replaced by what they stand for, amounts in base units; each proved equal."""
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from symacct.algebra.normal import is_zero, normal
@@ -16,6 +15,7 @@ from symacct.units import read_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from fractions import Fraction
 
     from sympy import Expr
 
@@ -70,6 +70,7 @@ def in_base_units(math: Math, place: str) -> Math:
 def with_unit(number: Fraction, unit: str) -> str:
     """Return an exact amount as the reader of formulas takes it.
 
+    >>> from fractions import Fraction
     >>> with_unit(Fraction(3), "byte"), with_unit(Fraction(1, 3), "byte"), with_unit(Fraction(3), "1/second")
     ('3 byte', '(1/3)*(1 byte)', '3/(1 second)')
     """
@@ -84,6 +85,7 @@ def with_unit(number: Fraction, unit: str) -> str:
 def exact(number: Fraction) -> str:
     """Return a number exactly: with a power of ten where that is short, as a decimal, else as a fraction.
 
+    >>> from fractions import Fraction
     >>> [exact(Fraction(n)) for n in ("6.3e24", "0.5", "86400", "989500000000000")], exact(Fraction(1, 3))
     (['6.3e24', '0.5', '86400', '989.5e12'], '1/3')
     """

@@ -28,6 +28,7 @@ POWER_OF_TEN = re.compile(r"(?P<digits>[0-9][0-9_.]*)[eE]\+?(?P<power>-?[0-9]+)"
 LOOSE = re.compile(r"\\left\(((?:(?!\\left|\\right|\\frac|\\sqrt).)*)\\right\)")
 INDEXED = re.compile(r"([A-Za-z])_([A-Za-z0-9]+)")
 """A letter with an index, which stands below it: ``d_ff``, ``P_bf16``."""
+TAGS = re.compile(r"<[^>]*>|[\u2061\u2062]")
 LONG = 100
 CALLS = {"abs": "Abs", "ceil": "ceiling", "ln": "log", "max": "Max", "min": "Min"}
 UNIT_SIGNS = {"*": "\u00b7", "\u00d7": "\u00b7"}
@@ -95,7 +96,10 @@ class _Writer:
         return self.call(tree)
 
     def quotient(self, above: Piece, below: Piece) -> Piece:
-        """Return a quotient; a long one in LaTeX stands in one line, which may be broken."""
+        """Return a quotient; a long one stands in one line, which may be broken."""
+        if self.notation is MATHML and len(TAGS.sub("", above.text + below.text)) >= LONG:
+            top = above.text if above.level >= PRODUCT else f"<mo>(</mo>{above.text}<mo>)</mo>"
+            return Piece(f"<mrow>{top}<mo>/</mo><mo>(</mo>{below.text}<mo>)</mo></mrow>", SUM)
         if self.notation is not LATEX or len(above.text) + len(below.text) < LONG:
             return self.notation.quotient(above, below)
         top = above.text if above.level >= PRODUCT else f"\\left({above.text}\\right)"

@@ -52,7 +52,7 @@ def _with_steps(row: Row, account: Account, sizes: Mapping[str, int], above: Seq
     maths = [item for item in row.formula if isinstance(item, Math)]
     text = maths[0].text if len(maths) == 1 else ""
     foreign = maths[0].names - {*account.graph.order} if text else frozenset()
-    letters = {name: account["params"].expr for name in foreign}
+    letters = dict.fromkeys(foreign, account["params"].expr)
     made = Derivation(account, row.quantity, sizes, above, (text, letters), lang)
     return replace(row, steps=made.steps())
 

@@ -1,4 +1,4 @@
-"""How a claim was judged, step by step: as stated, with what was derived put in, the difference, the verdict."""
+"""How a claim was judged, step by step: as stated, derived formulas put in, the difference, the verdict."""
 
 from __future__ import annotations
 

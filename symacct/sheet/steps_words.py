@@ -32,13 +32,17 @@ _SAID: dict[str, tuple[str, str]] = {
     "ratio": ("{} over {}, each as derived for itself", "{} 除以 {}，各见其推导"),
     "reduced": ("as one fraction, reduced", "约分"),
     "forward": (
-        "forward: an op costs its price for each element; a contraction {} FLOP (one multiply-add) "
-        "for each point of its index space",
+        (
+            "forward: an op costs its price for each element; a contraction {} FLOP (one multiply-add) "
+            "for each point of its index space"
+        ),
         "前向：每个元素按运算单价计；缩并在其指标空间的每一点计 {} FLOP（一次乘加）",
     ),
     "backward": (
-        "backward: a contraction gives each operand that wants one a gradient, itself a contraction over "
-        "the same points",
+        (
+            "backward: a contraction gives each operand that wants one a gradient, itself a contraction over "
+            "the same points"
+        ),
         "反向：缩并给每个需要梯度的操作数一个梯度，它也是同一指标空间上的缩并",
     ),
     "recompute": ("forward work that is done again in backward", "反向中重做的前向计算"),
@@ -47,8 +51,10 @@ _SAID: dict[str, tuple[str, str]] = {
     "gradient of": ("the gradient of {} in {}", "{} 的梯度（{}）"),
     "where": (" ({})", "（{}）"),
     "algorithmic": (
-        "bytes {}: each op reads each input once and writes each output once; elements times the bytes of "
-        "their format",
+        (
+            "bytes {}: each op reads each input once and writes each output once; elements times the bytes "
+            "of their format"
+        ),
         "{} 的字节：每个运算读每个输入一次、写每个输出一次；元素数乘以格式的字节数",
     ),
     "issued": (
@@ -90,7 +96,7 @@ _SAID: dict[str, tuple[str, str]] = {
                           "{} 时左除以右无界或无定义"),
     "error": ("relative error, (claimed - exact)/exact", "相对误差（所称减精确，除以精确）"),
     "small from": ("below {} % from there on", "自此误差不超过 {} %"),
-    "bound": ("claimed less exact: never {} 0, so it is {}", "所称减精确：不{}于 0，故为{}"),
+    "bound": ("claimed less exact, never {} 0: {}", "所称减精确：不{}于 0，故为{}"),
     "shifted": ("counted from the least sizes every coefficient is {}", "自最小尺寸起计，各系数皆为{}"),
     "verdict": ("{}: {}", "{}：{}"),
     "crossing": ("both sides are equal there, solved for {}", "两边在此相等，解出 {}"),
@@ -107,7 +113,8 @@ SAID: Mapping[str, tuple[str, str]] = MappingProxyType(_SAID)
 
 def headed(row: Row, lang: str) -> tuple[str, tuple[Step, ...]]:
     """Return the heading of a row's steps, and the steps; a single one in words alone joins its heading."""
-    title = say("steps", lang, row.quantity or row.name)
+    judged = row.origin is not None and row.origin.judged is not None
+    title = say("steps", lang, row.name if judged else row.quantity or row.name)
     if len(row.steps) == 1 and not row.steps[0].cell:
         return say("verdict", lang, title, row.steps[0].said), ()
     return title, row.steps

@@ -40,6 +40,10 @@ SIGNS = {
 CHOICES = re.compile(r"\\text\{([^{}()]+)(\([^{}]*\))\}")
 BROKEN = r"\\text{\1}\\allowbreak \\text{\2}"
 COLUMNS, COLUMNS_END = "\\begin{multicols}{2}", "\\end{multicols}"
+LONG = 120
+UNGROUPED = {"\\left(": "\\bigl(", "\\right)": "\\bigr)", ", ": ",\\allowbreak\\ "}
+"""Brackets that do not hold a line together, as ``\\left`` and ``\\right`` do."""
+IFF, SHORT = " \\iff ", 40
 LAST_LATIN = "\u017f"
 
 
@@ -65,8 +69,8 @@ def needs_unicode(text: str) -> bool:
 
 
 def _body(sheet: Sheet) -> list[str]:
-    setter = Setter("latex", sheet.lang, words, _code, _math, " ")
     card = sheet.style == "card"
+    setter = Setter("latex", sheet.lang, words, _code, _math if card else _breakable_math, " ")
     title = f"{{\\fontsize{{12}}{{14}}\\selectfont\\bfseries {words(sheet.title)}}}"
     lines = [f"{title}\\hfill{{\\fine\\color{{told}} {words(sheet.about)}}}\\par"]
     lines += [COLUMNS] if card else []
@@ -152,8 +156,23 @@ def words(text: str) -> str:
 
 
 def _math(math: str) -> str:
-    """Return a formula in running text; a quantity with choices may be broken before their bracket."""
-    return f"${CHOICES.sub(BROKEN, math)}$"
+    """Return a formula in running text; a quantity with choices may be broken before their bracket.
+
+    What follows an equivalence stays in one piece where it is short.
+    """
+    broken = CHOICES.sub(BROKEN, math)
+    left, sign, right = broken.partition(IFF)
+    if sign and len(right) <= SHORT:
+        return f"${left}{IFF.rstrip()}$ \\mbox{{${right}$}}"
+    return f"${broken}$"
+
+
+def _breakable_math(math: str) -> str:
+    """Return a formula that may be broken inside its brackets and behind its commas, where it is long."""
+    if len(math) > LONG:
+        for plain, open_ in UNGROUPED.items():
+            math = math.replace(plain, open_)
+    return _math(math)
 
 
 def _code(text: str) -> str:
