@@ -70,5 +70,7 @@ _CHINESE = {
     "nothing takes time": "没有耗时的运算",
     "times are lower bounds: no launch and no communication is in them": "时间为下界：不含启动与通信",
 }
-WORDS: Mapping[str, tuple[str, str]] = MappingProxyType({text: (text, said) for text, said in _CHINESE.items()})
+WORDS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {text: (text, said) for text, said in _CHINESE.items()}
+)
 """A text of the page, by its English: in English, in Chinese."""

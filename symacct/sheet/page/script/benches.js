@@ -30,10 +30,11 @@ class Bench extends View {
     const tiles = make("div", { class: "tiles" });
     if (this.hasMachine) for (const name of ["time", "tokens", "mfu", "binds"]) tiles.append(this.tile(name));
     const table = make("table", { class: "quantities" }, make("caption", {}, say("quantities")), this.quantities);
-    const parts = this.hasMachine ? [this.figure, this.bound, this.held, this.ops] : [];
+    const beside = make("div", { class: "beside" }, this.bound, this.held);
+    const parts = this.hasMachine ? [this.figure, beside, table, this.ops] : [table];
     this.box = make("section", { class: "bench", id, "aria-labelledby": `${id}-title` },
       make("h2", { id: `${id}-title` }, title), fields, this.why, tiles, this.about,
-      make("div", { class: "bench-body" }, ...parts, table));
+      make("div", { class: "bench-body" }, ...parts));
     this.quiet(this.box);
     document.getElementById("benches").append(this.box);
   }
@@ -97,7 +98,8 @@ class Bench extends View {
     this.setTile("mfu", "MFU, at most", mfu, "1", mfu && percent(mfu));
     const { label, one } = this.tiles.get("binds");
     label.textContent = say("bound by");
-    clear(one, say(found.binds));
+    clear(one);
+    one.append(make("span", { class: "short" }, say(found.binds)));
     one.setAttribute("data-binds", found.binds);
   }
 

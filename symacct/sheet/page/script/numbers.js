@@ -5,7 +5,7 @@ const WRITTEN_OUT = 10n ** 24n;
 const SMALL = 10n ** 6n;
 const SI = [["", 0], ["k", 3], ["M", 6], ["G", 9], ["T", 12], ["P", 15], ["E", 18]];
 const BINARY = [["", 0], ["Ki", 10], ["Mi", 20], ["Gi", 30], ["Ti", 40], ["Pi", 50], ["Ei", 60]];
-const COUNTING = [["", 0], ["k", 3], ["M", 6], ["B", 9], ["T", 12]];
+const COUNTING = [["", 0], ["M", 6], ["B", 9], ["T", 12]];
 const PREFIXED = new Set(["FLOP", "FLOP/s", "byte/s"]);
 const COUNTED = new Set(["parameter", "token", "token/s"]);
 const TIMES = [["day", 86400n, 1n], ["hour", 3600n, 1n], ["minute", 60n, 1n], ["s", 1n, 1n],
@@ -89,7 +89,8 @@ function positively(value, unit) {
     return `${prefixed(value, SI, "B")} = ${prefixed(value, BINARY, "B", 2n)}`;
   }
   if (PREFIXED.has(unit)) return prefixed(value, SI, unit.replace("byte/s", "B/s"));
-  if (COUNTED.has(unit)) return prefixed(value, COUNTING, "").trim().replace(/ (?=[kMBT]$)/, "") + ` ${unit}`;
+  if (COUNTED.has(unit) && order(value, fraction(SMALL)) < 0) return `${plainDigits(value)} ${unit}`;
+  if (COUNTED.has(unit)) return prefixed(value, COUNTING, "").trim().replace(/ (?=[MBT]$)/, "") + ` ${unit}`;
   return `${plainDigits(value)} ${unit}`;
 }
 
@@ -108,8 +109,10 @@ function asFormula(text) {
   return text.includes("/") && !text.includes("*") ? text : text.replace(/\^(\d+)/g, (_, ten) => raised(ten)).replaceAll("*", "\u2009");
 }
 
-/** A share as a percentage to one digit. */
+/** A share as a percentage: to one digit, a large one to four digits. */
 function percent(share) {
   const value = toDouble(share) * 100;
-  return `${signed(value, Math.abs(value) < 0.05 && value !== 0 ? "< 0.1" : Math.abs(value).toFixed(1))} %`;
+  const far = Math.abs(value);
+  if (far >= 1000) return `${signed(value, plainDigits(far))} %`;
+  return `${signed(value, far < 0.05 && far ? "< 0.1" : far.toFixed(1))} %`;
 }
