@@ -112,10 +112,7 @@ def _mark(stated: Stated, verdict: Verdict) -> str:
 
 def _holds(stated: Stated, said: Statement, verdict: Verdict, account: Account | None) -> Iterator[Cell]:
     """Yield the graph, the choices, what is bound and assumed, and the conditions of the derivation."""
-    if stated.graph:
-        yield (Words(stated.graph, code=True),)
-    if stated.on:
-        yield (Words(stated.on, code=True),)
+    yield from _places(stated)
     choices = [value if key in PLAIN else f"{key} {value}" for key, value in stated.choices]
     choices += ["input gradient"] * stated.input_grad + ["output held"] * stated.hold_output
     yield from ((Words(choice),) for choice in choices)
@@ -213,18 +210,23 @@ def _same_left(right: Statement, said: Statement) -> Cell:
 def _unjudged(found: Judged, title: str) -> Row:
     """Return the row of a claim without a verdict: reported, or refused as wrong input."""
     stated = found.stated
+    cell = guessed(stated.claim, figures(stated.claim) if stated.on else ())
     if found.got == "refused":
         why = found.detail.splitlines()[0] if found.detail else ""
-        cell: Cell = (Words(stated.claim, code=True),)
-        return replace(_row(stated, title, cell, mark="refused"), comment=why)
-    return _row(stated, title, guessed(stated.claim), mark="reported")
+        return replace(_row(stated, title, cell, holds=_places(stated), mark="refused"), comment=why)
+    return _row(stated, title, cell, mark="reported")
+
+
+def _places(stated: Stated) -> tuple[Cell, ...]:
+    """Return the graph and the machine that a claim is about."""
+    return tuple((Words(one, code=True),) for one in (stated.graph, stated.on) if one)
 
 
 def _calculated(found: Judged, title: str) -> Row:
     stated = found.stated
     own = [one.partition("=")[0].strip() for one in stated.let]
     of = figures(" ".join((stated.calc, *stated.let))) if stated.on else ()
-    holds = (*(((Words(stated.on, code=True),),) if stated.on else ()), *_lets(stated, [*own, *of]))
+    holds = (*_places(stated), *_lets(stated, [*own, *of]))
     try:
         cell: Cell = (formula(stated.calc, [*own, *of]),)
         value = found.amount or amount(stated.calc, stated.to, stated.let)

@@ -96,11 +96,11 @@ def _row(one: Format) -> Row:
 
 
 def _block(one: Block) -> Row:
-    per = formula(f"{shown(one.element.bits)} + {shown(one.scale.bits)}/{one.size}", ())
+    share = f"{shown(one.element.bits)} + {shown(one.scale.bits)}/{one.size}"
     outer = f" + {one.whole.name}" if one.whole is not None else ""
     return _table_row(
         one.name,
-        (per, Sign("="), formula(shown(one.bits), ())),
+        (Words(f"{share} = {shown(one.bits)}"),),
         (Words(f"{one.element.name} × {one.size}"),),
         (Words(f"{one.scale.name}{outer}"),),
         (Words(shown(one.element.largest)),),

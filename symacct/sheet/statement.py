@@ -154,12 +154,18 @@ class Statement:
             yield (name, Sign("="), self.math(one.tree, one.text))
 
 
-def guessed(text: str) -> Cell:
-    """Return a statement that nobody judges, as formulas where it reads as some, else as words."""
+def guessed(text: str, of: Iterable[str] = ()) -> Cell:
+    """Return a statement that nobody judges, as formulas where it reads as some, else as words.
+
+    Args:
+        text: the statement.
+        of: what it names of a machine.
+    """
     from symacct.errors import SymacctError
 
     try:
-        found = Statement(text, None)
+        names = guess_names(Source(text).plain, {*of, *QUANTITIES}, is_unit) if of else None
+        found = Statement(text, names, (), of)
     except SymacctError:
         return (Words(text, code=True),)
     return tuple(found.sides(found.claim)) if found.quantity else found.cell

@@ -43,7 +43,7 @@ COLUMNS, COLUMNS_END = "\\begin{multicols}{2}", "\\end{multicols}"
 LONG = 120
 UNGROUPED = {"\\left(": "\\bigl(", "\\right)": "\\bigr)", ", ": ",\\allowbreak\\ "}
 """Brackets that do not hold a line together, as ``\\left`` and ``\\right`` do."""
-IFF, SHORT = " \\iff ", 40
+IFF, SHORT = " \\iff ", 72
 LAST_LATIN = "\u017f"
 
 
