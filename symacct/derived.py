@@ -104,7 +104,7 @@ class Derived:
         """The course of one micro-batch: what it keeps, and what runs again in it."""
         if self.micro_batches == 1:
             return self.course
-        return Course(self.graph, replace(self.running, accumulate=1))
+        return Course(self.graph, replace(self.running, accumulate=1), uneven=self._uneven)
 
     @property
     def recomputes(self) -> bool:

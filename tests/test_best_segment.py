@@ -9,9 +9,11 @@ from random import Random
 import pytest
 
 from symacct import derive, graph, load
+from symacct.algebra import budget
 from symacct.algebra.evaluate import evaluate
 from symacct.algebra.symbols import symbol
 from symacct.errors import LimitError, SizeError, UsageError
+from symacct.planning import best_segment as segment
 from symacct.planning.best_cells import Box, Cell
 from symacct.planning.best_integer import best_integer
 from symacct.planning.best_segment import best_segment
@@ -247,3 +249,17 @@ def test_text(mlp):
     ]
     found = best_integer(derive(load("mlp"), checkpoint="every:k", sizes={"B": 2, "D": 9, "L": 12}))
     assert "without checkpoints 3,964 byte: no length saves anything" in integer_lines(found)
+
+
+def test_the_search_ends_by_steps_and_not_by_time(monkeypatch):
+    """A clock that races changes nothing; with too few steps it is said that no formula was derived."""
+    account = derive(load("mlp"), checkpoint="every:k", precision="fp32")
+    found = best_segment(account)
+    ticks = iter(range(0, 10**9, 900))
+    monkeypatch.setattr(budget, "thread_time", lambda: next(ticks))
+    assert best_segment(account) == found
+    assert found.cases
+    monkeypatch.setattr(segment, "MOST_STEPS", 1_000)
+    short = best_segment(account)
+    assert not short.cases
+    assert short.notes[-1].startswith("no formula was derived with these sizes open: it takes too many steps")

@@ -9,7 +9,10 @@ import pytest
 from sympy import ceiling, sqrt
 
 from symacct.account import derive
+from symacct.algebra import budget
 from symacct.algebra.symbols import symbol
+from symacct.errors import RuleError
+from symacct.planning import solve_cases
 from symacct.planning.solve import solve
 from symacct.planning.solve_integers import bounds
 from symacct.readers.files import load
@@ -129,3 +132,50 @@ def test_bounds_of_the_segments_of_a_root():
     low, high = bounds(form, "n", 1)
     for size in range(1, 200):
         assert low.subs(n, size) <= form.subs(n, size) <= high.subs(n, size)
+
+
+class Racing:
+    """A clock by which every look at it comes a quarter of an hour later."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        self.now += 900.0
+        return self.now
+
+
+PARTIAL = ("memory.peak <= 60 kB", "L", {"B": 8, "D": 4})
+
+
+@pytest.mark.parametrize(
+    ("most", "ranges", "reason"),
+    [
+        (0, ((1, 1), (13, 459)), "2 <= L <= 12 is not looked at"),
+        (300, ((1, 9), (13, 459)), "10 <= L <= 12 is not looked at"),
+    ],
+)
+def test_sizes_are_left_out_by_steps_and_not_by_time(monkeypatch, most, ranges, reason):
+    """Twelve counts have no formula; a racing clock looks at as many of them as one that stands still."""
+    monkeypatch.setattr(solve_cases, "MOST_STEPS", most)
+    monkeypatch.setattr(budget, "thread_time", Racing())
+    found = solve(account_of("every:12"), *PARTIAL[:2], sizes=PARTIAL[2], seconds=1e9)
+    assert (found.ranges, found.reason) == (ranges, reason)
+
+
+def test_a_question_that_takes_too_long_has_no_answer(monkeypatch):
+    monkeypatch.setattr(budget, "thread_time", Racing())
+    with pytest.raises(RuleError, match="it takes too long"):
+        solve(account_of("sqrt"), *PARTIAL[:2], sizes=PARTIAL[2])
+
+
+@pytest.mark.parametrize("checkpoint", ["every:3", "sqrt", "every:2:full"])
+@pytest.mark.parametrize("quantity", ["flops.recompute", "memory.activations", "bytes.step"])
+def test_micro_batches_have_a_shorter_last_segment_too(checkpoint, quantity):
+    """Every count is served by a formula or is below all that are, as the peaks of micro-batches are."""
+    account = account_of(checkpoint, accumulate=3)
+    at = values(account, quantity, "L", PARTIAL[2], 12)
+    unit = "FLOP" if quantity.startswith("flops") else "byte"
+    found = solve(account, f"{quantity} <= {at[11]} {unit}", "L", sizes=PARTIAL[2])
+    assert integers(found, 12) == [n for n, value in at.items() if value <= at[11]]
+    assert not found.reason

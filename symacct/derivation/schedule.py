@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from symacct.algebra.budget import spend
 from symacct.derivation.backward_run import BackwardRun
 from symacct.derivation.steps import Action, Choices, Mark, Marks, Schedule, Storage
 from symacct.derivation.turns import MICRO, iteration, turn_symbol
@@ -36,7 +37,9 @@ def scheduled(
         choices: how gradients, updates and outputs live.
         counts: an integer for every size that a repeat's range depends on, and for a symbolic segment.
     """
-    return Run(graph, held, placement, choices, counts).schedule()
+    found = Run(graph, held, placement, choices, counts).schedule()
+    spend(len(found.actions))
+    return found
 
 
 class Run(BackwardRun):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from sympy import factor_list
 
-from symacct.algebra.budget import check_time
+from symacct.algebra.budget import check_time, spend
 from symacct.algebra.feasible import weights
 from symacct.algebra.normal import normal
 from symacct.algebra.sparse import Poly, Ring, nonnegative, product
@@ -207,6 +207,7 @@ class Cell:
 def _sum_of(target: Poly, factor: Poly, given: Sequence[Poly], times: Sequence[Poly], both: bool) -> bool:  # noqa: FBT001
     """Say whether the target times a factor is at least a weighted sum of products of the given ones."""
     check_time()
+    spend(_terms(given) * (_terms(times) + both * _terms(given)))
     columns = [product(one, by) for one in given for by in times]
     if both:
         columns += [product(a, b) for a, b in combinations_with_replacement(given, 2)]
@@ -214,7 +215,12 @@ def _sum_of(target: Poly, factor: Poly, given: Sequence[Poly], times: Sequence[P
     rows = len({*wanted, *(powers for one in columns for powers in one)})
     if rows * (len(columns) + 2 * rows) > MOST_CELLS:
         return False
+    spend(rows * (len(columns) + 2 * rows))
     return weights([_negative(one) for one in columns], wanted) is not None
+
+
+def _terms(polys: Sequence[Poly]) -> int:
+    return sum(map(len, polys))
 
 
 def _negative(poly: Poly) -> dict[object, Fraction]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from sympy import Integer
 
-from symacct.algebra.budget import within
+from symacct.algebra.budget import check_time, counted
 from symacct.algebra.maxima import Contest
 from symacct.algebra.normal import normal
 from symacct.algebra.sparse import Ring
@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 PEAK = "memory.peak"
 MOST_CURVES = 6
 """Up to how many formulas lengths are compared in sizes that are open."""
-SECONDS = 30.0
+MOST_STEPS = 20_000_000
+"""Steps of proofs about sizes that are open: products of terms, and entries of systems of inequalities."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +67,12 @@ class Best:
     notes: tuple[str, ...]
 
 
-def best_segment(account: Account, quantity: str = PEAK, *, seconds: float = SECONDS) -> Best:
+def best_segment(account: Account, quantity: str = PEAK) -> Best:
     """Return the best length of a segment over real lengths.
 
     Args:
         account: under checkpoint ``every:k`` with a name for the length; sizes may be bound.
         quantity: ``memory.peak`` or ``memory.activations.peak``.
-        seconds: how long it may take with sizes open.
 
     Raises:
         UsageError: the length has no name.
@@ -94,9 +94,10 @@ def best_segment(account: Account, quantity: str = PEAK, *, seconds: float = SEC
     curves = [curve(one, k) for one in exprs]
     plain = replaced(account, Checkpoint()).candidates(quantity)
     try:
-        with within(seconds):
+        with counted(MOST_STEPS):
             cases = _cases(curves, k, (Integer(low), counts[0]), plain, apart)
-    except (LimitError, RuleError) as error:
+    except RuleError as error:
+        check_time()
         cases = ()
         notes = [
             *notes,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sympy import ceiling, floor
 
 from symacct.account import Account, derive
-from symacct.algebra.budget import within
+from symacct.algebra.budget import check_time, within
 from symacct.algebra.evaluate import evaluate, names_of
 from symacct.algebra.normal import normal
 from symacct.algebra.sign import sign_on_box
@@ -47,7 +47,8 @@ if TYPE_CHECKING:
     from symacct.planning.solve_cases import Cases
     from symacct.planning.solve_sets import Span
 
-SECONDS = 20.0
+SECONDS = 60.0
+"""What an answer leaves out does not depend on time: a question that takes longer has no answer."""
 ROUNDED = {
     "<=": "the largest is the floor of it",
     "<": "the largest is the last integer below it",
@@ -79,7 +80,7 @@ def solve(
         lets: names and what they stand for.
         assume: what may be assumed about sizes.
         integer: look for integers alone.
-        seconds: processor time.
+        seconds: processor time; an answer does not depend on it.
 
     Raises:
         SymacctError: the condition cannot be read, units disagree, or there is no way to solve it.
@@ -113,8 +114,11 @@ def solve(
                 )
                 asked = replace(fuller, text=asked.text)
             if objective is None:
-                return _solved(asked, whole=integer or asked.size)
+                answer = _solved(asked, whole=integer or asked.size)
+                check_time()
+                return answer
             found = _best(asked, objective)
+            check_time()
         if is_segment(asked.account, objective, assume):
             found = with_segment(asked, objective, found)
         if isinstance(found, RuleError):

@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from itertools import count
-from time import process_time
 from typing import TYPE_CHECKING
 
-from symacct.algebra.budget import check_time
+from symacct.algebra.budget import check_time, counted
 from symacct.algebra.symbols import symbol
 from symacct.derivation.placement import outermost
 from symacct.planning.solve_integers import integer_set, joined, overlap, without
@@ -30,8 +29,8 @@ if TYPE_CHECKING:
 
 MOST_DERIVED = 400
 """The most sizes that are derived by themselves."""
-SECONDS = 10.0
-"""Processor time for them."""
+MOST_STEPS = 60_000
+"""The most steps of training steps that are written out for them: no size is begun after so many."""
 HEAD = re.compile(r"\s*\\?(?:arg)?(?:min|max)_(?:\{\w+\}|\w+)\s*")
 CALL = re.compile(r"[\w.]\(")
 
@@ -182,16 +181,14 @@ def _derived(
     found: dict[int, tuple[Expr, Expr] | None] = {}
     if steady is not None:
         found[steady] = derived_at(asked, steady)
-    until = process_time() + SECONDS
-    for size in _each(missing):
-        check_time()
-        if process_time() > until:
-            return found, list(overlap(missing, [(size, None if steady is None else steady - 1)]))
-        if size in found or not is_meant(asked, size) or is_served(asked, size):
-            continue
-        if len(found) >= MOST_DERIVED:
-            return found, list(overlap(missing, [(size, None if steady is None else steady - 1)]))
-        found[size] = derived_at(asked, size)
+    with counted() as work:
+        for size in _each(missing):
+            check_time()
+            if size in found or not is_meant(asked, size) or is_served(asked, size):
+                continue
+            if len(found) >= MOST_DERIVED or work.done > MOST_STEPS:
+                return found, list(overlap(missing, [(size, None if steady is None else steady - 1)]))
+            found[size] = derived_at(asked, size)
     return dict(sorted(found.items())), []
 
 

@@ -18,7 +18,6 @@ from symacct.algebra.symbols import symbol
 from symacct.derivation.placement import outermost
 from symacct.errors import SymacctError
 from symacct.policy import Checkpoint
-from symacct.terms import PEAKS
 
 if TYPE_CHECKING:
     from sympy import Expr
@@ -38,7 +37,7 @@ def uneven(account: Account, name: str) -> Quantity:
     >>> print(*uneven(account, "memory.peak").when, sep=", ")
     ceil(L/ceil(sqrt(L))) >= 2
     """
-    if not account.recomputes or (account.micro_batches != 1 and name not in PEAKS[:2]):
+    if not account.recomputes:
         return account[name]
     try:
         other = _other(account)
