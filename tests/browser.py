@@ -15,8 +15,9 @@ import time
 
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 FLAGS = (
-    "--headless", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions",
+    "--headless", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-quic",
+    "--no-first-run", "--disable-background-networking", "--disable-component-update",
+    "--disable-sync", "--disable-extensions",
     "--disable-dev-shm-usage", "--no-default-browser-check", "--force-color-profile=srgb",
 )  # fmt: skip
 PATIENCE = 60
@@ -141,9 +142,9 @@ class Tab:
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         self.send("Emulation.setEmulatedMedia", media=kind, features=features)
 
-    def press(self, key, shift=False):
+    def press(self, key):
         """Press a key, as a reader does."""
-        code = {"key": key, "windowsVirtualKeyCode": KEYS[key], "modifiers": 8 if shift else 0}
+        code = {"key": key, "windowsVirtualKeyCode": KEYS[key]}
         code["code"] = "Space" if key == " " else key
         self.send("Input.dispatchKeyEvent", type="rawKeyDown", **code)
         self.send("Input.dispatchKeyEvent", type="keyUp", **code)
@@ -153,9 +154,9 @@ class Tab:
         for letter in text:
             self.send("Input.dispatchKeyEvent", type="char", text=letter)
 
-    def picture(self, whole=True):
+    def picture(self):
         """A picture of the page, as PNG."""
-        return base64.b64decode(self.send("Page.captureScreenshot", captureBeyondViewport=whole)["data"])
+        return base64.b64decode(self.send("Page.captureScreenshot", captureBeyondViewport=True)["data"])
 
     def printed(self):
         """The page as PDF."""

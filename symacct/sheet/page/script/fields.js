@@ -15,11 +15,16 @@ function draw(tag, attributes = {}, ...children) {
   return made;
 }
 
+/** A path that may be broken behind each of its parts. */
+function breakable(label) {
+  return label.split(/(?<=\/)/).flatMap((part, place) => (place ? [make("wbr"), part] : [part]));
+}
+
 /** A bar of a share, and the share in words beside it. */
 function bar(label, share, more = "") {
   const filled = make("span", { class: "filled" });
   filled.style.width = `${Math.max(0, Math.min(100, toDouble(share) * 100))}%`;
-  return make("li", {}, make("span", { class: "name", title: label }, label),
+  return make("li", {}, make("span", { class: "name", title: label }, ...breakable(label)),
     make("span", { class: "track", "aria-hidden": "true" }, filled),
     make("span", { class: "share" }, percent(share)), ...(more ? [make("span", { class: "more" }, more)] : []));
 }

@@ -17,7 +17,7 @@ function roofline(found, machine) {
   const picture = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label, class: "roofline" },
     ...axes(to), ...roofLines(roofs, bandwidth, to),
     ...drawn.map((one) => dot(one, to, total)), ...(whole ? [diamond(whole, to)] : []));
-  const marks = say("dot: an op, its area its share of the time; hollow where memory binds. Diamond: the whole");
+  const marks = say("dot: an op, its area its share of the time; hollow where memory binds; diamond: the whole");
   return [make("h3", {}, say("roofline")), picture, make("figcaption", {}, marks)];
 }
 
