@@ -168,7 +168,10 @@ class Derivation:
             for path, times, own in self.bundled(inside):
                 bundles.append((total(one.once for one in own), times))
                 yield from self.bundle(own, path, times)
-        if len(bundles) > 1:
+        if len(bundles) == 1:
+            once, times = bundles[0]
+            self.cell([self.repeated(once, times)], self.expr)
+        else:
             text = " + ".join(self.repeated(once, times) for once, times in bundles)
             yield Step(say("sum", self.lang), self.cell([text.replace("+ -", "- ")], self.expr))
 

@@ -1,0 +1,298 @@
+"""Full sheets: each step follows from the one before; symbols, examples, terms by op and sources."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from sympy import Integer
+
+from symacct.account import derive
+from symacct.algebra.evaluate import evaluate
+from symacct.algebra.normal import is_zero, normal, total
+from symacct.algebra.symbols import symbol
+from symacct.errors import FormulaError
+from symacct.readers.claim_files import find_claim_file, read_claim_file
+from symacct.readers.files import load
+from symacct.sheet import steps_claims
+from symacct.sheet.chain import chained, proved
+from symacct.sheet.charges import charges
+from symacct.sheet.data import Math, Sign
+from symacct.sheet.examples import example_sizes, of_account
+from symacct.sheet.html import html_of
+from symacct.sheet.making import of_account as sections_of
+from symacct.sheet.making import of_claims
+from symacct.sheet.markdown import markdown_of
+from symacct.sheet.plain import text_of
+from symacct.sheet.readback import value
+from symacct.sheet.spelling import spelled
+from symacct.sheet.steps import Derivation
+from symacct.sheet.steps_words import SAID
+from symacct.sheet.tex import tex_of
+
+CHOICES = {
+    "deep_linear": {"optimizer": "adamw"},
+    "gpt": {"optimizer": "adamw", "precision": "bf16-master"},
+    "moe": {"optimizer": "sgd", "accumulate": "4"},
+    "mlp": {"checkpoint": "none"},
+}
+B, D, L = map(symbol, "BDL")
+
+
+def steps(account, name, above=(), lang="en"):
+    sizes = of_account(account)
+    return Derivation(account, name, sizes, above, lang=lang).steps()
+
+
+def shown(step):
+    return "".join(
+        spelled(item, "text")
+        if isinstance(item, Math)
+        else f" {item.name} "
+        if isinstance(item, Sign)
+        else item.text
+        for item in step.cell
+    )
+
+
+def plain(math):
+    """The expression of a printed formula, its units taken as 1."""
+    expr = value(math.tree)
+    return normal(expr.subs({one: 1 for one in expr.free_symbols if one.name.startswith("u_")}))
+
+
+# ---- quantities of a graph ----
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_charges_add_up_to_the_quantity(name):
+    """Price times sizes times iterations, over all ops, is what was derived apart, for every sum of terms."""
+    account = derive(load(name), **CHOICES[name])
+    for quantity in account.names():
+        if quantity != "tokens" and not quantity.startswith("intensity"):
+            found = charges(account, quantity)
+            assert is_zero(total(one.whole for one in found) - account[quantity].expr), quantity
+            labels = [label for one in found for label in one.labels]
+            assert not account.terms(quantity) or labels
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_every_step_is_equal_to_the_one_before(name):
+    """Inside of a step all formulas are equal; the last one is the quantity; the parts add up to the sum."""
+    account = derive(load(name), **CHOICES[name])
+    for quantity in account.names():
+        made = steps(account, quantity)
+        expr = account[quantity].expr
+        for step in made:
+            values = [plain(item) for item in step.cell if isinstance(item, Math)]
+            assert all(is_zero(one - values[0]) for one in values), (quantity, step.said)
+        formulas = [item for step in made for item in step.cell if isinstance(item, Math)]
+        assert not made or is_zero(plain(formulas[-1]) - expr), quantity
+
+
+def test_a_chain_of_layers_as_on_a_blackboard():
+    """2 FLOP for each of B, D, D; two gradients, one where the input needs none; L - 1 times and once."""
+    account = derive(load("deep_linear"))
+    made = [(step.said, shown(step)) for step in steps(account, "flops.model")]
+    said = dict(made)
+    assert said["matmul (B D, D E → B E)"] == "(2 FLOP)*B*D*D = 2*B*D^2 [FLOP]"
+    assert said["all iterations of layers"] == "L*2*B*D^2 = 2*B*D^2*L [FLOP]"
+    assert said["matmul/grad.carry.0, matmul/grad.w (B E, D E → B D)"] == "2*(2 FLOP)*B*D*D = 4*B*D^2 [FLOP]"
+    assert said["all iterations of layers/backward"] == "(L - 1)*4*B*D^2 = 4*B*D^2*L - 4*B*D^2 [FLOP]"
+    assert any(words.startswith("not formed: the gradient of layers/carry.0") for words in said)
+    assert said["the sum"] == "L*2*B*D^2 + (L - 1)*4*B*D^2 + 2*B*D^2 [FLOP]"
+    assert made[-1] == ("multiplied out, like terms collected", "6*B*D^2*L - 2*B*D^2 [FLOP]")
+
+
+def test_with_the_gradient_of_the_input_nothing_is_left_out():
+    """The valid neighbour: then no gradient is missing, and every layer has both."""
+    account = derive(load("deep_linear"), input_grad=True)
+    said = [step.said for step in steps(account, "flops.backward")]
+    assert not any(words.startswith("not formed") for words in said)
+
+
+def test_bytes_are_elements_times_the_bytes_of_their_format():
+    account = derive(load("deep_linear"), optimizer="adamw")
+    said = {step.said: shown(step) for step in steps(account, "memory.optimizer")}
+    assert said["w (2 states)"] == "(8 byte)*D*D = 8*D^2 [byte]"
+    said = {step.said: shown(step) for step in steps(account, "memory.activations")}
+    assert said["x"] == "(2 byte)*B*D = 2*B*D [byte]"
+
+
+def test_a_quantity_refers_to_those_on_the_same_sheet():
+    account = derive(load("gpt"))
+    above = ["flops.forward", "flops.forward.matmul", "flops.backward", "flops.model"]
+    assert [one.said for one in steps(account, "flops.forward.matmul", above)] == [
+        "the same terms as flops.forward, derived there"
+    ]
+    first = steps(account, "flops.model", above)[0]
+    assert first.said == "flops.forward + flops.backward, each as derived for itself"
+    assert len(steps(account, "flops.model", above)) < len(steps(account, "flops.model"))
+
+
+def test_a_step_that_is_not_equal_stops_the_sheet(monkeypatch):
+    assert proved("2*B*D", 2 * B * D, "BD", "here").text == "2*B*D"
+    with pytest.raises(FormulaError, match="not equal to the one before"):
+        chained(["2*B*D", "3*B*D"], 2 * B * D, "BD", "here", "FLOP", "en")
+    account = derive(load("deep_linear"))
+    found = charges(account, "flops.forward")
+    wrong = [replace(found[0], times=L + 1)]
+    monkeypatch.setattr("symacct.sheet.steps.charges", lambda *_: wrong)
+    with pytest.raises(FormulaError) as caught:
+        steps(account, "flops.forward")
+    assert caught.value.where == "flops.forward"
+
+
+def test_long_formulas_are_cut_and_what_is_cut_is_said():
+    many = total(Integer(place) * symbol(f"n_{place}") for place in range(2, 90))
+    (words,) = chained([str(many)], many, [], "here", "FLOP", "en")
+    assert words.text == "(88 terms, too long to be shown)"
+
+
+# ---- examples ----
+
+
+@pytest.mark.parametrize("name", ["deep_linear", "gpt", "llama", "moe", "mla", "attention"])
+def test_example_sizes_satisfy_the_conditions(name):
+    account = derive(load(name))
+    sizes = of_account(account)
+    assert sizes == of_account(derive(load(name)))
+    for quantity in account.names():
+        assert all(one.holds(sizes) for one in account[quantity].when)
+        assert evaluate(account[quantity].expr, sizes) >= 0
+
+
+def test_no_example_where_nothing_fits():
+    from symacct.algebra.condition import Condition
+
+    assert example_sizes(["B"], [Condition("at_least", B, Integer(2))])["B"] >= 2
+    assert example_sizes(["B"], [Condition("at_least", Integer(0), B)]) == {}
+
+
+# ---- claims ----
+
+CLAIMS = """
+[[claim]]
+name = "leading"
+graph = "deep_linear"
+claim = "flops.model = 6*N*T"
+let = ["N = params", "T = tokens"]
+grow = "L"
+expect = "leading order"
+
+[[claim]]
+name = "wrong"
+graph = "deep_linear"
+claim = "flops.model = 7*B*D^2*L"
+expect = "refuted"
+
+[[claim]]
+name = "bound"
+graph = "deep_linear"
+claim = "flops.model <= 6*B*D^2*L"
+expect = "proved"
+
+[[claim]]
+name = "crossing"
+claim = "2*n <= n + 5 iff n <= 5"
+expect = "proved"
+
+[[claim]]
+name = "days"
+calc = "6 FLOP/(param*token) * P * 15e12 token / (1024 * 989.5 TFLOP/s * 50 %)"
+let = ["P = 70e9 param"]
+to = "day"
+value = "144"
+within = "0.1 %"
+"""
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory):
+    path = tmp_path_factory.mktemp("claims") / "mine.toml"
+    path.write_text(CLAIMS, encoding="utf-8")
+    return of_claims([read_claim_file(path)], style="full")
+
+
+@pytest.fixture(scope="module")
+def told(judged):
+    return {row.name: [(one.said, shown(one)) for one in row.steps] for row in judged.rows if row.steps}
+
+
+def test_a_leading_order_step_by_step(told):
+    said = dict(told["leading"])
+    assert said["as stated"] == "flops.model = 6*N*T"
+    assert said["with names replaced by what they stand for"] == "flops.model = 6*params*tokens"
+    assert said["with what was derived put in"] == "6*B*D^2*L - 2*B*D^2 = 6*B*D^2*L [FLOP]"
+    assert said["left less right, multiplied out and collected"].endswith("= -2*B*D^2 [FLOP]")
+    assert said["left over right as L -> oo: the limit"] == "1"
+    assert said["relative error, (claimed - exact)/exact"] == "1/(3*L - 1)"
+    assert said["below 10 % from there on"] == "L >= 4"
+
+
+def test_what_is_refuted_shows_both_values(told):
+    at, values = next(one for one in told["wrong"] if one[0].startswith("it fails at"))
+    sizes = {name: int(size) for name, size in re.findall(r"(\w) = (\d+)", at)}
+    rows, features, layers = (sizes[name] for name in "BDL")
+    exact, claimed = 6 * rows * features**2 * layers - 2 * rows * features**2, 7 * rows * features**2 * layers
+    assert values == f"{exact} [FLOP], {claimed} [FLOP]"
+    assert exact != claimed
+
+
+def test_bounds_thresholds_and_calculations(told):
+    assert dict(told["bound"])["left less right, multiplied out and collected"].endswith("= -2*B*D^2 [FLOP]")
+    assert dict(told["crossing"])["both sides are equal there, solved for n"] == "n = 5"
+    days = dict(told["days"])
+    assert "(989.5e12 FLOP/second)*0.5" in days["amounts in base units"]
+    seconds = Fraction(6 * 70 * 10**9 * 15 * 10**12 * 2, 1024 * 9895 * 10**11)
+    assert days["worked out"] == f"({seconds})*(1 second)"
+    assert days["in day"] == "143.9 day"
+
+
+def test_what_is_put_in_must_be_what_the_words_say(monkeypatch, tmp_path):
+    """The steps read the claim anew; a quantity that is not the one that was judged stops the sheet."""
+    path = tmp_path / "mine.toml"
+    path.write_text(CLAIMS, encoding="utf-8")
+
+    def other(account):
+        return lambda name: replace(account[name], expr=account[name].expr + 1)
+
+    monkeypatch.setattr(steps_claims, "lookup", other)
+    with pytest.raises(FormulaError, match="not what its words say"):
+        of_claims([read_claim_file(path)], style="full")
+    assert of_claims([read_claim_file(path)], style="card").rows
+
+
+# ---- the whole sheet ----
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_a_full_sheet_has_all_five_parts_in_every_format(lang):
+    from symacct.sheet.data import Sheet
+
+    account = derive(load("deep_linear"))
+    about, sections = sections_of(account, {}, ["flops", "memory"], lang=lang, style="full")
+    sheet = Sheet("t", about, sections, "full", lang)
+    assert "B = 16, D = 32, L = 4" in about
+    for made in (tex_of(sheet), markdown_of(sheet), html_of(sheet), text_of(sheet)):
+        flat = made.replace("\\allowbreak{}", "").replace("\\", "")
+        assert "flops.model, by op" in flat
+        assert SAID["collected"][lang == "zh"].split("，")[0][:6] in flat
+        assert "2 FLOP per fma" in re.sub(r"\s+", " ", flat)
+        assert "360 kFLOP" in re.sub(r"\s+", " ", flat)
+    symbols = sections[0]
+    assert [spelled(row.formula[0], "text") for row in symbols.rows] == ["B", "D", "L", "N"]
+    assert [row.formula[1].text for row in symbols.rows] == [" [1]"] * 3 + [" [parameter]"]
+
+
+def test_claims_that_ship_have_steps_in_both_languages():
+    file = read_claim_file(find_claim_file("chain"))
+    for lang in ("en", "zh"):
+        sheet = of_claims([file], lang=lang, style="full")
+        judged = [row for row in sheet.rows if row.mark not in {"", "reported", "refused"}]
+        assert judged
+        assert all(row.steps for row in judged)
+        assert "deep" in text_of(sheet)
+    assert not any(row.steps for row in of_claims([file]).rows)
