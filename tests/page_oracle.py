@@ -1,4 +1,4 @@
-"""What a live page must show, worked out without its data: by proving, deriving and timing at the sizes again."""
+"""What a live page must show, worked out without its data: by proving, deriving and timing anew."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ OF_BENCHES = {
 
 
 def expected(
-    sheet: Sheet, sizes=None, choices=None, machine=None
+    sheet: Sheet, sizes=None, choices=None, machine=None, data=None
 ) -> dict[str, Fraction | float | str | None]:
     """Return each number that a page shows, by its id; None where it must show none.
 

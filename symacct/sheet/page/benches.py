@@ -77,6 +77,11 @@ class Setting:
         )
 
     @property
+    def tokens(self) -> Expr | None:
+        """Tokens of a pass; None where the graph states none."""
+        return dict(self.quantities)["tokens"].expr if "tokens" in dict(self.quantities) else None
+
+    @property
     def work(self) -> Expr | None:
         """Contractions of the model, which an MFU counts."""
         name = (

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 AXES: Mapping[str, tuple[str, ...]] = {
     "checkpoint": ("none", "selective:core", "every:1"),
-    "saves": ("backward", "torch", "paper"),
+    "saves": ("backward", "torch"),
     "precision": ("bf16", "bf16-master", "fp32"),
     "optimizer": ("sgd", "adamw", "adam8bit"),
 }
@@ -102,10 +102,14 @@ def offered(policy: Policy, axis: str, differs: Callable[[str], bool | None]) ->
     return Choice(axis, tuple(values if start in values else [start, *values]), start)
 
 
-def limited(choices: Iterable[Choice | None], most: int) -> tuple[Choice, ...]:
-    """Return the first choices whose combinations are no more than so many."""
+def limited(choices: Iterator[Choice | None], most: int) -> tuple[Choice, ...]:
+    """Return the first choices whose combinations are no more than so many; the rest is not looked at."""
     kept: list[Choice] = []
-    for choice in choices:
+    while most > 1:
+        try:
+            choice = next(choices)
+        except StopIteration:
+            break
         if choice is not None and len(choice.values) <= most:
             most //= len(choice.values)
             kept.append(choice)

@@ -148,7 +148,7 @@ def _largest(terms: Sequence[tuple[str, Expr]], start: Mapping[str, Expr]) -> li
 
 
 def _number(expr: Expr, start: Mapping[str, Expr]) -> Fraction | float:
-    value = evaluate(expr, {name: start[name] for name in names_of(expr)})  # type: ignore[misc]
+    value = evaluate(expr, {name: start[name] for name in names_of(expr)})
     return Fraction(int(value.p), int(value.q)) if value.is_Rational else float(value)
 
 
@@ -195,7 +195,7 @@ def _setting(one: Setting, table: Table, places: dict[Any, int], lang: str) -> d
         "memory": list(one.memory),
         "dtype": account.policy.precision.activations,
         "trains": account.trains,
-        "tokens": prefix(account["tokens"].expr),
+        "tokens": None if one.tokens is None else prefix(one.tokens),
         "work": prefix(work),
     }
 

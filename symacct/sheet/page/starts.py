@@ -58,7 +58,7 @@ def holds(condition: Condition, sizes: Mapping[str, int]) -> bool:
     exact = {name: as_expr(value) for name, value in sizes.items()}
     if all(value.is_Integer for value in exact.values()):
         return condition.holds({name: int(value) for name, value in exact.items()})
-    left, right = (evaluate(side, exact) for side in (condition.left, condition.right))  # type: ignore[arg-type]
+    left, right = (evaluate(side, exact) for side in (condition.left, condition.right))
     if condition.kind == "divides":
         return bool((right / left).is_Integer) if left != 0 else bool(right == 0)
     return bool(left == right) if condition.kind == "equal" else bool(left >= right)
