@@ -40,7 +40,7 @@ ELSEWHERE = (
     "python benchmarks/",
 )
 MEANT = {"--time 9s", ".pdf", "--machines machines"}
-"""In examples of the help that are refused: an MFU above 1, a PDF without an engine, a machine not measured."""
+"""In examples of the help that are refused: too fast, no TeX engine, not measured."""
 UNREAL = ("would take too long", "is above what can be")
 """What a measurement says to a clock that goes on evenly, whatever is timed."""
 NUMBER = re.compile(r"\d[\d,.]*(?:e\d+)?")
