@@ -47,7 +47,7 @@ def written(dice, deep=3):
         "amount": lambda: f"({dice.choice(NUMBERS[:9])} {dice.choice(UNITS)})",
     }
     made = {
-        "sum": lambda: "(" + dice.choice([" + ", " - "]).join([part[0], *(f"({one})" for one in part[1:])]) + ")",
+        "sum": lambda: f"({dice.choice([' + ', ' - ']).join([part[0], *(f'({one})' for one in part[1:])])})",
         "product": lambda: "*".join(f"({one})" for one in part),
         "quotient": lambda: f"({part[0]})/({part[1]})",
         "power": lambda: f"({part[0]})^{dice.choice(['2', '3', '(1/2)', '(-1)', '(-2)'])}",
