@@ -41,7 +41,10 @@ CHOICES = re.compile(r"\\text\{([^{}()]+)(\([^{}]*\))\}")
 BROKEN = r"\\text{\1}\\allowbreak \\text{\2}"
 COLUMNS, COLUMNS_END = "\\begin{multicols}{2}", "\\end{multicols}"
 LONG = 120
-UNGROUPED = {"\\left(": "\\bigl(", "\\right)": "\\bigr)", ", ": ",\\allowbreak\\ "}
+UNGROUPED = {
+    "\\left(": "\\bigl(", "\\right)": "\\bigr)", "\\left|": "\\bigl|", "\\right|": "\\bigr|",
+    ", ": ",\\allowbreak\\ ",
+}  # fmt: skip
 """Brackets that do not hold a line together, as ``\\left`` and ``\\right`` do."""
 IFF, SHORT = " \\iff ", 72
 LAST_LATIN = "\u017f"
