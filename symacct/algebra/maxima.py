@@ -7,14 +7,16 @@ those that stay is at least as large, coefficient by coefficient, so that their 
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from math import lcm, prod
+from operator import mul
 from typing import TYPE_CHECKING
 
 from symacct.algebra.feasible import weights
 from symacct.algebra.sparse import Poly, at_least, moved, plus, product
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from sympy import Expr
 
@@ -72,6 +74,8 @@ class Contest:
                 distinct.append(poly)
         if len(distinct) > MOST_COMPARED:
             return undominated(distinct)
+        if len(distinct) <= 1:
+            return tuple(distinct)
         plain = [self.unshifted(poly) for poly in distinct]
         table = self._values(plain)
         winners = {row.index(best) for row in table if row.count(best := max(row)) == 1}
@@ -103,6 +107,8 @@ class Contest:
         >>> contest.same(two, three), contest.same(two[:1], three)
         (True, False)
         """
+        if all(poly in right for poly in left) and all(poly in left for poly in right):
+            return True
         sides = ([self.unshifted(poly) for poly in left], [self.unshifted(poly) for poly in right])
         table = self._values([*sides[0], *sides[1]])
         split = len(sides[0])
@@ -128,13 +134,17 @@ class Contest:
     def _values(self, polys: Sequence[Poly]) -> list[list[int]]:
         """Return the values of all candidates at the points, times a common denominator."""
         scale = lcm(*(c.denominator for poly in polys for c in poly.values()))
-        tables = [{p: int(c * scale) for p, c in poly.items()} for poly in polys]
-        monomials = list(dict.fromkeys(p for table in tables for p in table))
+        monomials = {p: at for at, p in enumerate(dict.fromkeys(p for poly in polys for p in poly))}
+        factors = [tuple((place, power) for place, power in enumerate(p) if power) for p in monomials]
+        tables = [
+            (tuple(monomials[p] for p in poly), tuple(int(c * scale) for c in poly.values()))
+            for poly in polys
+        ]
         found = []
         for point in points(len(self.ring.bases)):
             real = [x + (place in self.sizes) for place, x in enumerate(point)]
-            value = {p: prod(x**power for x, power in zip(real, p, strict=True) if power) for p in monomials}
-            found.append([sum(c * value[p] for p, c in table.items()) for table in tables])
+            values = [prod(real[place] ** power for place, power in one) for one in factors]
+            found.append([sum(map(mul, cs, map(values.__getitem__, at))) for at, cs in tables])
         return found
 
     def below(self, poly: Poly, others: Sequence[Poly]) -> bool:
@@ -210,13 +220,15 @@ def undominated(candidates: Sequence[Poly]) -> tuple[Poly, ...]:
     return tuple(kept)
 
 
-def points(count: int, many: int = POINTS) -> Iterator[tuple[int, ...]]:
-    """Yield points of shifted sizes, the same on every machine: steps drawn by a fixed linear recurrence."""
-    yield tuple([0] * count)
+@lru_cache(maxsize=64)
+def points(count: int, many: int = POINTS) -> tuple[tuple[int, ...], ...]:
+    """Return points of shifted sizes, the same on every machine: steps drawn by a fixed linear recurrence."""
+    found = [(0,) * count]
     state = 12345
     for _ in range(many):
         point = []
         for _ in range(count):
             state = (1103515245 * state + 12345) % 2**31
             point.append(STEPS[(state >> 16) % len(STEPS)])
-        yield tuple(point)
+        found.append(tuple(point))
+    return tuple(found)

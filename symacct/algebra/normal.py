@@ -9,33 +9,16 @@ from sympy import Add, Expr, Mul
 
 from symacct.algebra.symbols import as_expr
 from symacct.algebra.tables import Number, as_number, build, build_monomial, from_number, primitive
-from symacct.algebra.terms import common, read
+from symacct.algebra.terms import common, is_expanded, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from fractions import Fraction
 
 
-def _is_power(expr: Expr) -> bool:
-    if expr.is_Symbol:
-        return True
-    return bool(expr.is_Pow and expr.args[0].is_Symbol and expr.args[1].is_Rational)
-
-
-def _is_monomial(expr: Expr) -> bool:
-    if expr.is_Mul:
-        return all(_is_power(factor) or factor.is_Rational for factor in expr.args)
-    return bool(expr.is_Rational) or _is_power(expr)
-
-
 @lru_cache(maxsize=1 << 15)
 def _normal(expr: Expr) -> Expr:
-    if expr.is_Add:
-        if all(map(_is_monomial, expr.args)):
-            return expr
-    elif _is_monomial(expr):
-        return expr
-    return build(common(read(as_expr(expr))))
+    return expr if is_expanded(expr) else build(common(read(as_expr(expr))))
 
 
 def normal(expr: Expr | int | Fraction) -> Expr:

@@ -28,7 +28,7 @@ from symacct.algebra.tables import (
 from symacct.errors import FormulaError, LimitError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
 MOST_TERMS = 50_000
 MOST_PRODUCTS = 1_000_000
@@ -164,7 +164,8 @@ def _read_atom(expr: Expr) -> Terms:
         raise FormulaError(
             what, expected="integers, fractions and roots of positive numbers", got=str(expr)[:64]
         )
-    rebuilt = extremum(expr.func, map(_normal_argument, expr.args))
+    args = tuple(map(_normal_argument, expr.args))
+    rebuilt = expr if args == expr.args and _is_many(expr.func, args) else extremum(expr.func, args)
     if rebuilt != expr and (rebuilt.is_Add or rebuilt.is_Mul or rebuilt.is_Pow or rebuilt.is_Rational):
         return read(rebuilt)
     return {frozenset(((rebuilt, 1),)): 1}
@@ -179,12 +180,41 @@ def extremum(func: Callable[..., Expr], args: Iterable[Expr]) -> Expr:
     Max(A, B, C, D, E)
     """
     found = tuple(args)
-    many = func in (Max, Min) and len(found) > MOST_COMPARED and any(arg.free_symbols for arg in found)
-    return func(*found, evaluate=False) if many else func(*found)
+    return func(*found, evaluate=False) if _is_many(func, found) else func(*found)
+
+
+def _is_many(func: object, args: Sequence[Expr]) -> bool:
+    """Return whether an extremum has too many arguments to compare them: it is built as it stands."""
+    return func in (Max, Min) and len(args) > MOST_COMPARED and any(arg.free_symbols for arg in args)
+
+
+def is_expanded(expr: Expr) -> bool:
+    """Return whether an expression is a sum of products of powers of symbols already: its own normal form.
+
+    >>> from symacct.algebra.symbols import symbol
+    >>> B, D = symbol("B"), symbol("D")
+    >>> is_expanded(B * D / 2 + B**2), is_expanded(B * (D + 1))
+    (True, False)
+    """
+    return all(map(_is_monomial, expr.args)) if expr.is_Add else _is_monomial(expr)
+
+
+def _is_monomial(expr: Expr) -> bool:
+    if expr.is_Mul:
+        return all(_is_power(factor) or factor.is_Rational for factor in expr.args)
+    return bool(expr.is_Rational) or _is_power(expr)
+
+
+def _is_power(expr: Expr) -> bool:
+    if expr.is_Symbol:
+        return True
+    return bool(expr.is_Pow and expr.args[0].is_Symbol and expr.args[1].is_Rational)
 
 
 def _normal_argument(argument: Expr) -> Expr:
     if isinstance(argument, Expr):
+        if is_expanded(argument):
+            return argument
         return build(common(read(argument)))
     return argument.func(*map(_normal_argument, argument.args)) if argument.args else argument
 
