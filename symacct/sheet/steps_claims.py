@@ -154,7 +154,7 @@ class _Judging:
             return
         sides = [proved(text, side, self.names, self.row.name)
                  for text, side in zip(texts, (left, right), strict=True)]  # fmt: skip
-        assumed = [*self.stated.assume, *([self.stated.at] if self.stated.at else [])]
+        assumed = [*self.stated.assume, *(part.strip() for part in self.stated.at.split(",") if part.strip())]
         said = say("assumed", self.lang, ", ".join(assumed)) if assumed else ""
         yield Step(say("derived", self.lang) + said, (*self.related(*sides), *self.united()))
 
