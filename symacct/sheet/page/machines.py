@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from symacct.errors import SymacctError
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 USUAL = "h100-sxm"
 
 
+@cache
 def shipped_machines() -> tuple[Machine, ...]:
     """Return the machines that ship with figures; one that has to be calibrated first is left out.
 
@@ -35,7 +37,7 @@ def machine_data(machine: Machine) -> dict[str, Any]:
 
     >>> from symacct.machines import load
     >>> machine_data(load("h100-sxm"))["peaks"]["bf16"]
-    '989400000000000'
+    '989500000000000'
     """
     peaks = {dtype: machine.peak(dtype).value for dtype in machine.dtypes()}
     sources = [peak.figure for peak in machine.peaks] + [
