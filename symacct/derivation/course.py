@@ -188,7 +188,22 @@ class Course:
 
     def weighed(self, *, saved: bool) -> Callable[[Size], Fraction]:
         """Return the function that says how many bytes an element takes; 0 for one that does not count."""
-        return lambda size: weight(self.policy, size) if size.saved or not saved else Fraction(0)
+        if not saved:
+            return lambda size: weight(self.policy, size)
+        results = self._results
+        return lambda size: (
+            weight(self.policy, size)
+            if size.saved and (results is None or size.name in results)
+            else Fraction(0)
+        )
+
+    @cached_property
+    def _results(self) -> frozenset[str] | None:
+        """What alone counts as saved where that is each op's output; None where it is what backward reads."""
+        if self.policy.saves != "lecture":
+            return None
+        ops = (node for node, _ in walk(self.graph.nodes) if not isinstance(node, Repeat))
+        return frozenset(node.outs[0] for node in ops if not node.op.alias)
 
     @cached_property
     def ring(self) -> Ring:
@@ -274,9 +289,9 @@ class Course:
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """Graph inputs that backward reads."""
+        """Graph inputs that count as saved: those that backward reads; none where outputs alone do."""
         self._settled  # noqa: B018
-        return self.form.inputs
+        return self.form.inputs if self._results is None else ()
 
     @cached_property
     def conditions(self) -> tuple[Condition, ...]:
