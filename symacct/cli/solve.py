@@ -12,16 +12,18 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from symacct.account import Account
+    from symacct.machines.machine import Machine
     from symacct.planning.solve_answer import Solution
 
 FORMATS = ("text", "markdown", "json")
 SHAPE = 'GRAPH "QUANTITY <= FORMULA" --for NAME, or "FORMULA = FORMULA" --for NAME'
 STATES = re.compile(r"[=<>≤≥(]")
-DTYPE = "bf16"
+MEASURES = re.compile(r"(?<![\w.])(?:flops|bytes|memory|intensity|time|throughput|mfu|params)\.[a-z][\w.]*")
 EPILOG = """\
 a condition is FORMULA, one of = <= >= < >, FORMULA [where NAME = FORMULA, ...]; argmin_k(FORMULA) and
 argmax_k(FORMULA) ask for the best k. flops.forward(core) is what the ops of a region have of a quantity.
-with --on MACHINE the names peak, bandwidth, capacity and devices are its figures.
+with --on MACHINE the names peak, bandwidth, capacity and devices are its figures, and time.step,
+time.forward, time.token, throughput.tokens and mfu.bound are what the graph takes there.
 
 a size of the graph is an integer of at least 1; any other name is a real number above 0, unless --integer.
 exit status: 0 answered, "none" with its reason included; 2 the input is wrong, or there is no way to solve it
@@ -31,6 +33,7 @@ examples:
   symacct solve gpt --given "memory.static <= 80 GB" --for h --at a=12,L=12,V=50257,s=1024
   symacct solve linear --given "intensity.forward >= peak/bandwidth" --for B --workload forward --on h100-sxm
   symacct solve gpt --given "flops.forward(core) >= 1/2 * flops.forward" --for s
+  symacct solve gpt2 "time.step <= 1 second" --for B --at S=1024 --on h100-sxm
   symacct solve "argmin_k(L/k + k)" --at L=96
   symacct solve mlp "argmin_k memory.peak" --checkpoint every:k --optimizer adamw
 """
@@ -83,6 +86,7 @@ def run(args: Namespace) -> int:
         lets=[*args.let, *lets],
         assume=args.assume,
         integer=args.integer,
+        machine=_where(args),
     )
     output.write(_json(args, found, notes) if args.format == "json" else _shown(args, found, notes))
     return 0
@@ -108,6 +112,10 @@ def _question(args: Namespace) -> tuple[Account | None, str, dict[str, int]]:
     if args.given is None:
         from symacct.syntax import read_sizes
 
+        named = next((one for one in MEASURES.findall(condition)), None)
+        if named is not None:
+            fix = f'symacct solve GRAPH "{condition.strip()[:48]}" --for {args.unknown or "NAME"}'
+            raise UsageError(f"{named} is a quantity of a graph", expected=SHAPE, got="no graph", fix=fix)
         choices = vars(args) | ({"precision": "bf16"} if args.on else {})
         options.refuse_choices(type(args)(**choices), "formulas alone are solved, and nothing is derived")
         return None, condition, read_sizes(",".join(args.at))
@@ -129,6 +137,15 @@ def _machine(args: Namespace, account: Account | None, condition: str) -> tuple[
     dtype = precision(args.precision).activations
     taken = [] if account is None else [*account.source.sizes]
     return machine_lets(args.on, " ".join([condition, *args.let]), dtype, taken, args.machines)
+
+
+def _where(args: Namespace) -> Machine | None:
+    """Return the machine."""
+    if args.on is None:
+        return None
+    from symacct.machines import load
+
+    return load(args.on, args.machines)
 
 
 def _shown(args: Namespace, found: Solution, notes: list[str]) -> str:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 VARIED = ("precision", "optimizer", "convention", "checkpoint")
 EPILOG = """\
 a QUANTITY is one of symacct list quantities, or a formula of quantities, sizes, and with --on the figures
-peak, bandwidth, capacity and devices of a machine. values: 512,1024  1..8  1..65:8 (steps of 8)  1..64:*2
+peak, bandwidth, capacity and devices of a machine; time.step, time.forward, time.token, throughput.tokens
+and mfu.bound are what the graph takes there. values: 512,1024  1..8  1..65:8 (steps of 8)  1..64:*2
 (doubling). --on, --precision, --optimizer, --convention and --checkpoint take several with commas.
 
 numbers are float64 with the error stated at the end; --exact, and a single point, are exact. where a

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from symacct.algebra.condition import Condition, merge
@@ -11,7 +12,8 @@ from symacct.claims import read_claim, resolve
 from symacct.errors import SymacctError
 from symacct.evaluation.doubled import doubled, undoubled
 from symacct.evaluation.machine_names import machine_lets
-from symacct.terms import QUANTITIES
+from symacct.evaluation.on_machine import QUANTITIES, OnMachine
+from symacct.machines import load
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from sympy import Expr
 
     from symacct.account import Account
+    from symacct.machines.machine import Machine
     from symacct.units import Unit
 
 
@@ -49,6 +52,7 @@ class Case:
         columns: the formulas.
         notes: sources of figures.
         lets: what names stand for.
+        machine: where times are meant.
     """
 
     labels: Mapping[str, str]
@@ -56,6 +60,7 @@ class Case:
     columns: tuple[Column, ...]
     notes: tuple[str, ...] = ()
     lets: tuple[str, ...] = field(default=(), repr=False)
+    machine: Machine | None = field(default=None, repr=False)
 
     @property
     def when(self) -> tuple[Condition, ...]:
@@ -71,7 +76,9 @@ class Case:
         if self.account is None:
             return self
         account = self.account.bind(sizes)
-        return Case(self.labels, account, _columns(account, [one.text for one in self.columns], self.lets))
+        texts = [one.text for one in self.columns]
+        columns = _columns(account, texts, self.lets, OnMachine(self.machine))
+        return Case(self.labels, account, columns, machine=self.machine)
 
 
 def make_case(
@@ -99,23 +106,29 @@ def make_case(
         taken = () if account is None else tuple(account.source.sizes)
         more, notes = machine_lets(machine, " ".join([*texts, *lets]), dtype, taken, dirs)
     given = (*lets, *more)
-    return Case(labels or {}, account, _columns(account, texts, given), tuple(notes), given)
+    found = None if machine is None else load(machine, dirs)
+    find = OnMachine(found)
+    columns = _columns(account, texts, given, find)
+    said = tuple(dict.fromkeys((*notes, *find.notes)))
+    return Case(labels or {}, account, columns, said, given, found)
 
 
-def _columns(account: Account | None, texts: Sequence[str], lets: Sequence[str]) -> tuple[Column, ...]:
-    return tuple(_column(account, text, lets) for text in texts)
+def _columns(
+    account: Account | None, texts: Sequence[str], lets: Sequence[str], find: OnMachine
+) -> tuple[Column, ...]:
+    return tuple(_column(account, text, lets, find) for text in texts)
 
 
-def _column(account: Account | None, text: str, lets: Sequence[str]) -> Column:
+def _column(account: Account | None, text: str, lets: Sequence[str], find: OnMachine) -> Column:
     if account is not None and text.strip() in QUANTITIES:
-        quantity = account[text.strip()]
+        quantity = find(account, text.strip())
         return Column(text.strip(), quantity.expr, quantity.unit, quantity.when)
     names = None if account is None else [*account.source.sizes, *account.policy.names]
     try:
         claim = read_claim(doubled(text), names, QUANTITIES if account is not None else (), lets)
     except SymacctError as error:
         raise undoubled(error, doubled(text), text) from None
-    side = resolve(claim, None if account is None else account.__getitem__).left
+    side = resolve(claim, None if account is None else partial(find, account)).left
     return Column(text.strip(), side.expr, side.unit, side.when)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sympy import ceiling, floor
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
     from sympy import Expr
 
+    from symacct.machines.machine import Machine
     from symacct.planning.solve_best import Objective
     from symacct.planning.solve_cases import Cases
     from symacct.planning.solve_sets import Span
@@ -67,6 +69,7 @@ def solve(
     lets: Sequence[str] = (),
     assume: Iterable[str] = (),
     integer: bool = False,
+    machine: Machine | None = None,
     seconds: float = SECONDS,
 ) -> Solution:
     """Return for which values of a name a condition holds, or at which value a formula is best.
@@ -80,6 +83,7 @@ def solve(
         lets: names and what they stand for.
         assume: what may be assumed about sizes.
         integer: look for integers alone.
+        machine: where times are meant: ``time.step <= 1 second``.
         seconds: processor time; an answer does not depend on it.
 
     Raises:
@@ -98,7 +102,8 @@ def solve(
     unknown = objective.name if objective else _named(name)
     assume = tuple(assume)
     try:
-        asked = read_asked(account, stated, unknown, sizes=sizes, lets=lets, assume=assume)
+        read = partial(read_asked, account, stated, unknown, sizes=sizes, lets=lets, assume=assume)
+        asked = read(machine=machine)
     except SymacctError as error:
         raise undoubled(error, stated, text.strip(), objective.start) if objective else error from None
     asked = replace(asked, text=text.strip())
@@ -109,10 +114,7 @@ def solve(
     try:
         with within(seconds):
             if _is_partial(asked):
-                fuller = read_asked(
-                    account, stated, unknown, sizes=sizes, lets=lets, assume=assume, of=uneven
-                )
-                asked = replace(fuller, text=asked.text)
+                asked = replace(read(machine=machine, of=uneven), text=asked.text)
             if objective is None:
                 answer = _solved(asked, whole=integer or asked.size)
                 check_time()

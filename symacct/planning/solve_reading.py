@@ -4,38 +4,35 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from symacct.account import Account
 from symacct.algebra.condition import Condition
 from symacct.algebra.evaluate import check_sizes, names_of
 from symacct.algebra.symbols import symbol
-from symacct.claims import Claim, Dims, Sides, read_claim, resolve
-from symacct.claims.check import UnlikeError, walk
-from symacct.claims.sides import Scope
-from symacct.errors import FormulaError, SizeError, SymacctError, UnitError, unknown
+from symacct.claims import Claim, Sides, read_claim, resolve
+from symacct.claims.check import walk
+from symacct.errors import FormulaError, SizeError, unknown
+from symacct.evaluation.on_machine import QUANTITIES, OnMachine
+from symacct.planning.solve_unit import typed_of
 from symacct.proof.assume import MULTIPLE, SLACK, bind, read_assumptions
 from symacct.proof.decide import Box
 from symacct.proof.lookup import ELSEWHERE, lookup, names_under
 from symacct.proof.prove import placed
 from symacct.quantity import Quantity, add_up
-from symacct.terms import QUANTITIES
+from symacct.terms import QUANTITIES as OF_GRAPHS
 from symacct.units import ONE, Unit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from sympy import Expr
 
+    from symacct.machines.machine import Machine
     from symacct.proof.assume import Assumptions
 
 RELATIONS = ("=", "<=", ">=", "<", ">")
-POWERS = (Fraction(1), Fraction(-1), Fraction(1, 2), Fraction(-1, 2), Fraction(1, 3), Fraction(-1, 3))
-SUFFIX = re.compile(r"(?<![\w.])([0-9][0-9_.]*)(?:[kMBT]|[KMGT]i)(?=\s+[^\W\d])")
-"""A number with a suffix before a unit: ``70B parameter``."""
 
-MOST_BELOW = 2
 NO_STATES = "no optimizer: memory has no states in it; --optimizer adamw adds them"
 STATES = re.compile(r"memory\.(?:static|peak|optimizer)\b(?!\([^()]*optimizer)")
 """Quantities that the states of an optimizer are in, unless another choice of it is named."""
@@ -96,13 +93,6 @@ class Asked:
         return [name for name in names_of(self.gap) if name != self.name]
 
 
-class _Typed(NamedTuple):
-    claim: Claim
-    sides: Sides
-    unit: Dims
-    cost: tuple[int, int]
-
-
 def read_asked(
     account: Account | None,
     text: str,
@@ -112,8 +102,9 @@ def read_asked(
     lets: Sequence[str] = (),
     assume: Iterable[str] = (),
     of: Callable[[Account, str], Quantity] = Account.__getitem__,
+    machine: Machine | None = None,
 ) -> Asked:
-    """Return a question, read; `of` gives the quantities of an account.
+    """Return a question, read; `of` gives the quantities of an account, and `machine` times.
 
     Raises:
         SymacctError: the condition cannot be read, units disagree, or the unknown is none.
@@ -129,7 +120,8 @@ def read_asked(
     if account is not None:
         placed_account, rest = _placed(account, text, given)
     names = None if account is None else {*account.source.sizes, *names_under(text, account.policy), name}
-    typed = _typed(text, name, names, lets, finder(placed_account, of))
+    timed = OnMachine(machine, of)
+    typed = typed_of(text, name, names, lets, finder(placed_account, timed))
     claim = typed.claim
     if claim.relation not in RELATIONS:
         raise FormulaError(
@@ -154,7 +146,8 @@ def read_asked(
         notes.append(NO_STATES)
     again = None
     if size and account is not None:
-        again = _again(account, text, name, given, lets, assume)
+        again = _again(account, text, name, given, lets, assume, machine)
+    notes += timed.notes
     notes = list(dict.fromkeys(notes))
     unit = typed.unit.unit or ONE
     return Asked(text.strip(), name, unit, claim.relation, left, right, typed.sides, size, box,
@@ -272,6 +265,7 @@ def _again(
     given: Mapping[str, int],
     lets: Sequence[str],
     assume: Iterable[str],
+    machine: Machine | None,
 ) -> Callable[[int], tuple[Expr, Expr]]:
     """Return what derives the account anew with the unknown bound, and gives both sides."""
 
@@ -279,7 +273,7 @@ def _again(
         bound, rest = _placed(account, text, {**given, name: size})
         names = {*account.source.sizes, *names_under(text, account.policy), name}
         claim = read_claim(text, names, QUANTITIES, lets)
-        found = resolve(claim, finder(bound))
+        found = resolve(claim, finder(bound, OnMachine(machine)))
         assumptions = read_assumptions(assume, claim.names)
         bind(assumptions, {**bound.graph.bound, **rest})
         return assumptions.apply(found.left.expr), assumptions.apply(found.right.expr)
@@ -314,7 +308,7 @@ def region(account: Account, name: str, label: str) -> Quantity | None:
 
     What has an equals sign is no label: ``memory.peak(checkpoint=none)`` is of another choice.
     """
-    if "=" in label or name not in QUANTITIES or name == "tokens" or name.startswith("intensity"):
+    if "=" in label or name not in OF_GRAPHS or name == "tokens" or name.startswith("intensity"):
         return None
     whole = account[name]
     terms = [term for term in account.terms(name) if f"/{label.strip()}/" in f"/{term.label}/"]
@@ -322,113 +316,3 @@ def region(account: Account, name: str, label: str) -> Quantity | None:
         return None
     total = add_up((Quantity(term.expr, term.unit) for term in terms), whole.unit)
     return Quantity(total.expr, total.unit, whole.when)
-
-
-# ---- the unit of the unknown ----
-
-
-def _typed(
-    text: str,
-    name: str,
-    names: set[str] | None,
-    lets: Sequence[str],
-    find: Callable[[str], Quantity] | None,
-) -> _Typed:
-    """Return the condition with the unit that the unknown must have; a size has none.
-
-    Raises:
-        SymacctError: it cannot be read, or has no unit that fits.
-    """
-    quantities = QUANTITIES if find is not None else ()
-    if names is None:
-        bare, *others = (SUFFIX.sub(r"\1 ", one) for one in (text, *lets))
-        names = {*read_claim(bare, None, quantities, others).names, name}
-    plain = read_claim(text, names, quantities, lets)
-    if any(one.name == name for one in plain.where):
-        what = f"{name} is the unknown, and is bound"
-        raise FormulaError(
-            what, where=text.strip()[:72], expected="another name, or no binding", got=f"{name} = ..."
-        )
-    first: SymacctError | None = None
-    ways: list[_Typed] = []
-    tried = [Dims()]
-    for dims in tried:
-        try:
-            ways.append(_read(text, name, names, quantities, lets, find, dims))
-        except SymacctError as error:
-            if dims.pure:
-                if not isinstance(error, UnitError):
-                    raise
-                first = error
-                tried += list(_candidates(error))
-        if dims.pure and (not ways or ways[0].cost[0]):
-            tried += [one for one in (*_between(plain, find), *_counting(plain)) if one not in tried]
-    if not ways:
-        assert first is not None
-        raise first
-    return min(ways, key=lambda one: one.cost)
-
-
-def _candidates(error: SymacctError) -> Iterator[Dims]:
-    if isinstance(error, UnlikeError):
-        yield from _roots_of(error.wanted.over(error.found))
-
-
-def _roots_of(ratio: Dims) -> Iterator[Dims]:
-    """Yield the units that an unknown may have so that a power of it brings two units together."""
-    for power in POWERS:
-        dims = ratio.power(power)
-        if dims.unit is not None and not dims.pure and _sensible(dims):
-            yield dims
-
-
-def _between(claim: Claim, find: Callable[[str], Quantity] | None) -> list[Dims]:
-    """Return the units that may connect the two sides of a claim, each read by itself."""
-    scope = Scope(find)
-    try:
-        for binding in claim.where:
-            scope.bind(binding)
-        left, right = (scope.checker(claim.text).dims(side) for side in (claim.left, claim.right))
-    except SymacctError:
-        return []
-    return list(_roots_of(left.over(right)))
-
-
-def _sensible(dims: Dims) -> bool:
-    """Say whether a unit is one that an unknown may have: one thing, or one per one or two others."""
-    above = [power for _, power in dims.powers if power > 0]
-    below = [power for _, power in dims.powers if power < 0]
-    return sum(above) <= 1 and sum(below) >= -MOST_BELOW
-
-
-def _counting(claim: Claim) -> list[Dims]:
-    """Return the counting units that are written in a claim, each alone."""
-    trees = (claim.left, claim.right, *(one.tree for one in claim.where))
-    units = [Dims.read(part.name) for tree in trees for part in walk(tree) if part.form == "unit"]
-    names = {base for unit in units for base, _ in unit.powers if not Dims(((base, Fraction(1)),)).physical}
-    return [Dims(((base, Fraction(1)),)) for base in sorted(names)]
-
-
-def _read(
-    text: str,
-    name: str,
-    names: set[str],
-    quantities: Sequence[str],
-    lets: Sequence[str],
-    find: Callable[[str], Quantity] | None,
-    dims: Dims,
-) -> _Typed:
-    own = [] if dims.pure else [f"{name} = {name}{_factor(dims)}"]
-    claim = read_claim(text, names, quantities, [*own, *lets])
-    sides = resolve(claim, find)
-    scope = Scope(find)
-    bound = [scope.bind(one).dims for one in claim.where]
-    absorbed = sum(" read as " in note or " read in " in note for note in sides.notes)
-    powers = [power for one in bound for _, power in one.powers]
-    return _Typed(claim, sides, dims, (absorbed, sum(int(abs(p)) + (p < 0) for p in powers)))
-
-
-def _factor(dims: Dims) -> str:
-    """Return ``* (1 token)^2 / (1 device)``."""
-    parts = [f" {'*' if power > 0 else '/'} (1 {base})^{abs(power)}" for base, power in dims.powers]
-    return "".join(parts)
