@@ -75,7 +75,7 @@ def _given_device(monkeypatch):
     torch = pytest.importorskip("torch")
     from symacct.execution import measure_calibrate, measure_device
 
-    for name, value in {"SIDES": (16, 64), "ELEMENTS": (2**8,), "COPIED": 2**16}.items():
+    for name, value in {"SIDES": (16, 256), "ELEMENTS": (2**8,), "COPIED": 2**16}.items():
         monkeypatch.setattr(measure_calibrate, name, value)
 
     @contextmanager
@@ -115,8 +115,9 @@ def test_commands_print_what_is_shown(name, shell):
 
 
 def label(line):
-    """Return what a line of a measurement is about: its words before a number or a wide space."""
-    return re.split(r":|  +|\d", line.strip())[0].strip()
+    """Return the fact that a line of a measurement states: the words before a colon."""
+    found = re.match(r"([^:\d]+|\w+\d+ [^:]+):", line)
+    return found[1] if found else ""
 
 
 def compare_pictures(folder):
