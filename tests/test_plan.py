@@ -18,6 +18,7 @@ from symacct.planning.entries import Rule, worked_out
 from symacct.planning.leading import attention, leading
 from symacct.planning.plan import plan
 from symacct.policy import Policy, precision
+from symacct.syntax import read_formula
 
 DAY, HOUR, YEAR = 86_400, 3_600, 31_557_600
 H100 = Fraction(9895 * 10**11)
@@ -338,3 +339,30 @@ def test_values_that_are_no_numbers(value):
     """Anything but text with a number, or an exact number, is refused as such."""
     with pytest.raises(SymacctError):
         plan(params=value)
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "long"),
+    [
+        ("gpt2", {"S": 1024}, False),
+        ("gpt2", {"S": 8}, False),
+        ("llama-3-70b", {"S": 8192}, False),
+        ("gpt", {"s": 1024, "a": 12, "h": 768, "V": 50257, "L": 12}, True),
+    ],
+)
+def test_a_peak_has_the_formula_of_its_region(name, at, long):
+    """It is the peak there, by a derivation at these sizes; a long one is left to another command."""
+    made = plan(load(name), sizes=at, policy=Policy(optimizer="adamw"))
+    (peak,) = (entry for entry in made.entries if entry.name == "memory.peak")
+    batch = "b" if name == "gpt" else "B"
+    account = derive(load(name), optimizer="adamw")
+    assert peak.value == int(account.value("memory.peak", {**at, batch: 1}))
+    if long:
+        assert not peak.formula
+        assert any("y is long" in note for note in made.notes)
+        return
+    names = sorted(at)
+    assert evaluate(read_formula(peak.formula, names), at) == int(peak.value)
+    region = max(account.bind({batch: 1}).candidates("memory.peak"), key=lambda one: evaluate(one, at))
+    assert evaluate(region, at) == int(peak.value)
+    assert any("symacct memory has them all" in note for note in made.notes)

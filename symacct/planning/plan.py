@@ -257,11 +257,13 @@ def _room(table: Mapping[str, Entry]) -> str:
 def _notes(table: Mapping[str, Entry]) -> list[str]:
     found = [f"not counted: {NOT_COUNTED}"] if "t" in table else []
     found += [f"activations: {KEPT}"] if "a" in table else []
-    found += (
-        ["peaks are taken at the sizes alone: symacct memory has them as formulas"] if "y" in table else []
-    )
+    peaks = [one for one in "py" if one in table]
+    if peaks:
+        long = [one for one in peaks if not table[one].formula]
+        rest = f" (that of {' and '.join(long)} is long)" if long else ""
+        found.append(f"a peak has a formula for each region of sizes: symacct memory has them all{rest}")
     if "E" in table:
-        over = ", ".join(symbol for symbol in "cak" if symbol in table)
+        over = ", ".join(one for one in "cakpy" if one in table and (one in "cak" or table[one].formula))
         found.append(f"formulas of {over} are over the sizes of the graph, the others over the symbols above")
     if "n" in table and table["n"].value > 1 and "M" in table:
         found.append(

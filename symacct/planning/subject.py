@@ -15,10 +15,13 @@ from symacct.planning.entries import Entry, Stated, count, fraction, share
 from symacct.planning.leading import attention, leading
 from symacct.policy import Policy
 from symacct.printers import text
+from symacct.terms import PEAKS
 from symacct.units import Unit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from sympy import Expr
 
 PARAMETER, PER_TOKEN, BYTE = Unit("parameter"), Unit("FLOP/token"), Unit("byte")
 COEFFICIENT, PER_SEQUENCE = Unit("FLOP/(parameter*token)"), Unit("byte/sequence")
@@ -284,7 +287,10 @@ KEPT = (
     ("memory.activations.peak", "p", "the most, with what runs again"),
     ("memory.peak", "y", "all that is alive at the worst step"),
 )
-"""Peaks are taken at their sizes alone: as formulas in a size they are maxima of many terms."""
+"""A peak is the largest of many formulas: the one that is so at the sizes is shown."""
+
+SHORT = 80
+"""Characters of a formula of a peak that is shown; a longer one is left to ``symacct memory``."""
 
 
 def _kept(account: Account, one: Mapping[str, int], batch: str) -> list[Entry | tuple[str, str]]:
@@ -299,11 +305,22 @@ def _kept(account: Account, one: Mapping[str, int], batch: str) -> list[Entry | 
             raise _missing(bound, free, name)
         if symbol == "p" and value == bound[KEPT[0][0]].expr:
             continue
-        single = account.bind({batch: 1}) if symbol == "a" else None
-        formula = "" if single is None else text(single[name].expr, account.graph.order)
+        formula = _formula(account.bind({batch: 1}), name, one, value)
         unit = BYTE if symbol == "y" else PER_SEQUENCE
         found.append(Entry(name, symbol, formula, fraction(value), unit, f"{about} ({batch} = 1)"))
     return found
+
+
+def _formula(single: Account, name: str, sizes: Mapping[str, int], value: Expr) -> str:
+    """Return the formula of what one sequence keeps; of a peak the one that is it at the sizes, if short."""
+    order = single.graph.order
+    if name not in PEAKS:
+        return text(single[name].expr, order)
+    for one in single.candidates(name):
+        if evaluate(one, {size: sizes[size] for size in names_of(one)}) == value:
+            found = text(one, order)
+            return found if names_of(one) and len(found) <= SHORT else ""
+    return ""
 
 
 def _cached(account: Account, one: Mapping[str, int], batch: str) -> Entry | tuple[str, str]:
