@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from fractions import Fraction
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
+from symacct import formats
 from symacct.cli.main import main
-from symacct.errors import FormulaError, ReadError, UnknownNameError
+from symacct.errors import FormulaError, ReadError, SymacctError, UnknownNameError
+from symacct.machines import load as load_machine
+from symacct.machines.catalogue import names as machine_names
 from symacct.sheet import readback
 from symacct.sheet.data import Math, Words
 from symacct.sheet.html import html_of
@@ -373,6 +377,95 @@ def test_a_claim_file_has_sections_and_names_in_both_languages(tmp_path, lang, t
     sheet = sheet_of(tmp_path, SECTIONS, lang=lang)
     assert sheet.title == title
     assert [(one.title, [row.name for row in one.rows]) for one in sheet.sections] == sections
+
+
+# ---- tables of machines and formats ----
+
+
+def machines():
+    """Every machine that ships with figures."""
+    return [load_machine(name) for name in machine_names() if name != "cpu"]
+
+
+def test_every_machine_that_has_a_peak_is_in_the_table(shipped):
+    table = next(one for one in shipped["machines", "en"].sections if one.heads)
+    known = {one.name for one in machines() if one.peaks and ":" not in one.name}
+    assert {row.name for row in table.rows} == known
+    assert all(row.source and len(row.cells) == len(table.heads) - 1 for row in table.rows)
+    plain = {row.name: [item.text for cell in row.cells for item in cell] for row in table.rows}
+    for one in machines():
+        if one.name in known and "bf16" in one.dtypes():
+            assert Fraction(plain[one.name][0]) * 10**12 == one.peak("bf16").value
+            assert Fraction(plain[one.name][4]) * 10**9 == one.needed("bandwidth").value
+            assert Fraction(plain[one.name][5]) * 10**9 == one.needed("capacity").value
+            ridge = one.peak("bf16").value / one.needed("bandwidth").value
+            assert abs(Fraction(plain[one.name][6]) - ridge) < ridge / 1000
+
+
+def test_the_table_of_formats_says_what_the_formats_are(shipped):
+    """Each power of two in it is the exact number; what stands behind it is that number, rounded."""
+    table = next(one for one in shipped["number-formats", "en"].sections if one.heads)
+    for row in table.rows:
+        one = formats.find(row.name)
+        facts = (one.largest, one.smallest_normal, one.smallest if one.subnormal else None, one.epsilon)
+        for cell, exact in zip(row.cells[2:6], facts, strict=True):
+            powers = [item for item in cell if isinstance(item, Math)]
+            assert bool(powers) == (exact is not None)
+            for place, power in enumerate(powers):
+                shown = worth(power.tree, {})
+                assert abs(shown - exact) <= (exact / 1000 if place else 0), row.name
+    assert table.rows[0].name == "fp64"
+
+
+@pytest.mark.parametrize(
+    ("section", "what"),
+    [
+        ('machines = "h100-sxm"', "machines is a list of names"),
+        ('machines = ["h100-sxm"]\nformats = ["fp16"]', "a section has rows, or a machine"),
+        ('machines = ["h100"]', "h100"),
+        ('formats = ["fp16", "mxfp4"]', "mxfp4 is no floating-point format"),
+        ('formats = ["mxfp4", "fp16"]', "fp16 stands in another table"),
+        ('formats = ["fp99"]', "unknown dtype 'fp99'"),
+        ("formats = []", "a section has rows, or a machine"),
+    ],
+)
+def test_tables_are_read_strictly(tmp_path, section, what):
+    path = tmp_path / "mine.toml"
+    path.write_text(f'[[section]]\ntitle = "t"\n{section}\n', encoding="utf-8")
+    with pytest.raises(SymacctError) as caught:
+        of_layout(read_layout(path))
+    assert what in str(caught.value)
+    path.write_text('[[section]]\ntitle = "t"\nformats = ["fp16"]\n', encoding="utf-8")
+    sheet = of_layout(read_layout(path))
+    for made in (tex_of(sheet), markdown_of(sheet), html_of(sheet), text_of(sheet)):
+        assert "65504" in made
+    assert selected(sheet, ["formats"]).rows == sheet.rows
+
+
+# ---- Markdown as GitHub reads it ----
+
+KEPT = re.compile(r"\$`([^`]*)`\$")
+PLAIN = re.compile(r"(?<![\w$\\])\$(?!\s)([^$\n]+?)(?<!\s)\$(?![\w$])")
+
+
+def test_markdown_has_no_formula_that_github_reads_otherwise(shipped):
+    """Marks of Markdown stand in the form that keeps them; no dollar is left, no bar ends a cell."""
+    for (name, lang), sheet in shipped.items():
+        made = markdown_of(sheet)
+        kept = KEPT.findall(made)
+        rest = KEPT.sub("", made)
+        plain = PLAIN.findall(rest)
+        left = PLAIN.sub("", rest).replace("\\$", "")
+        assert "$" not in left, (name, lang)
+        assert not any(set(one) & set("_*~<>&[]#|`") for one in plain)
+        assert not any("|" in one or "$" in one for one in kept)
+        for one in (*kept, *plain):
+            depth = 0
+            for char in re.sub(r"\\[{}]", "", one):
+                depth += {"{": 1, "}": -1}.get(char, 0)
+                assert depth >= 0
+            assert depth == 0
+            assert one.count("\\left") == one.count("\\right") + one.count("\\leftarrow")
 
 
 # ---- hostile text ----

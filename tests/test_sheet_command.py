@@ -173,6 +173,7 @@ def test_an_engine_that_fails_is_reported():
 # ---- with an engine ----
 
 ENGINES = [name for name in ("pdflatex", "xelatex") if shutil.which(name)]
+SHEETS = ("inference", "lecture", "machines", "number-formats", "transformer")
 BAD_LINES = re.compile(r"^!|Missing character|LaTeX Warning|Overfull .hbox \((?:[5-9]|\d\d+)\.")
 
 
@@ -189,7 +190,7 @@ def compiled(text, folder, name):
 
 
 @pytest.mark.skipif(not ENGINES, reason="no TeX engine here")
-@pytest.mark.parametrize("name", ["lecture", "transformer"])
+@pytest.mark.parametrize("name", SHEETS)
 def test_the_shipped_cards_fit_one_page(tmp_path, name):
     for one in ENGINES:
         log, pages = compiled((GOLDENS / f"{name}.tex").read_text(encoding="utf-8"), tmp_path, one)
@@ -198,7 +199,7 @@ def test_the_shipped_cards_fit_one_page(tmp_path, name):
 
 
 @pytest.mark.skipif("xelatex" not in ENGINES, reason="no engine with Unicode fonts here")
-@pytest.mark.parametrize("name", ["lecture", "transformer"])
+@pytest.mark.parametrize("name", SHEETS)
 def test_the_chinese_cards_fit_one_page(tmp_path, name):
     if subprocess.run(["kpsewhich", "ctex.sty"], capture_output=True, check=False).returncode:  # noqa: S607
         pytest.skip("no ctex here")

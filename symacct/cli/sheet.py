@@ -19,8 +19,9 @@ ENDINGS = (".tex", ".pdf", ".md", ".html", ".txt")
 STYLES, LANGUAGES = ("card", "full"), ("en", "zh")
 DIFFERS = 1
 EPILOG = """\
-WHAT is a sheet that ships (lecture, transformer), a claim file, a graph or a model; several stand one after
-another. a claim that got another verdict than its file expects is shown as what it is worth.
+WHAT is a sheet that ships (lecture, transformer, inference, number-formats, machines), a claim file, a graph
+or a model; several stand one after another. a claim that got another verdict than its file expects is shown
+as what it is worth.
 
 exit status: 0 written; 1 written, and a claim differs from what is expected; 2 the input is wrong
 
@@ -46,7 +47,7 @@ def add(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="flops,memory",
-        help="these rows alone: quantities, or their first words; calc, reported, machine",
+        help="these rows alone: quantities, or their first words; calc, reported, machine, formats",
     )
     parser.add_argument(
         "--lang", choices=LANGUAGES, default="en", help="the language of the sheet; default: en"

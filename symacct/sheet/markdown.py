@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from symacct.sheet.data import Row, Sheet
 
 MARKS = re.compile(r"([\\|*_<>`\[\]#$~&])")
-PUNCTUATION = re.compile(r"\\[^A-Za-z]")
+MARKED = re.compile(r"\\[^A-Za-z]|[_*~<>&\[\]#`]")
+"""What Markdown reads in a formula: a backslash before a sign, marks of emphasis, tags, links."""
 COLUMNS = ("quantity", "formula", "holds when", "worth")
 SPACES = re.compile(r"\s+")
 BAD, GAP = "~~", "  "
@@ -95,4 +96,4 @@ def _code(text: str) -> str:
 def _math(math: str) -> str:
     """Return a formula between dollars; where a backslash stands before a sign, in the form that keeps it."""
     shown = re.sub(r"(?<!\\)\|", r"\\vert ", math)
-    return f"$`{shown}`$" if PUNCTUATION.search(shown) else f"${shown}$"
+    return f"$`{shown}`$" if MARKED.search(shown) else f"${shown}$"
