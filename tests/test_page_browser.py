@@ -7,6 +7,7 @@ import math
 import random
 import re
 from fractions import Fraction
+from functools import cache
 from importlib import resources
 from pathlib import Path
 
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.skipif(
     found() is None, reason="no Chromium on this machine: apt-get install chromium"
 )
 
-PAGES = Path(__import__("os").environ.get("PAGES", Path(__file__).parent.parent / "sheets"))
+PAGES = Path(__file__).parent.parent / "sheets"
 SHEETS = tuple(shipped_layouts())
 SETTINGS = 20
 CLOSE = 1e-9
@@ -61,10 +62,10 @@ def lecture(tab):
     return tab.open((PAGES / "lecture.html").as_uri())
 
 
-@pytest.fixture(scope="module")
-def sheets():
-    """The shipped sheets, as Python knows them."""
-    return {name: of_layout(read_layout(path)) for name, path in shipped_layouts().items()}
+@cache
+def sheet_of(name):
+    """A shipped sheet, as Python knows it."""
+    return of_layout(read_layout(shipped_layouts()[name]))
 
 
 def data_of(page):
@@ -130,7 +131,7 @@ def says(there, value):
 
 
 @pytest.mark.parametrize("name", SHEETS)
-def test_the_page_says_what_python_says(browser, sheets, monkeypatch, name):
+def test_the_page_says_what_python_says(browser, monkeypatch, name):
     """At 20 random settings, set as a reader sets them: every number, the times, and what binds."""
     page = (PAGES / f"{name}.html").read_text(encoding="utf-8")
     data, dice, compared = data_of(page), random.Random(name), 0
@@ -139,7 +140,7 @@ def test_the_page_says_what_python_says(browser, sheets, monkeypatch, name):
     for _ in range(SETTINGS):
         texts, (sizes, choices, machine) = settings(data, dice)
         tab.call(SET, texts)
-        wanted = page_oracle.expected(sheets[name], sizes, choices, machine)
+        wanted = page_oracle.expected(sheet_of(name), sizes, choices, machine)
         wrong, count = differences(data, tab.call(SHOWN), choices, wanted)
         assert not wrong, (texts, wrong[:3])
         compared += count
@@ -148,7 +149,7 @@ def test_the_page_says_what_python_says(browser, sheets, monkeypatch, name):
     tab.close()
 
 
-def test_a_wrong_number_in_the_page_is_found(tab, sheets, monkeypatch, tmp_path):
+def test_a_wrong_number_in_the_page_is_found(tab, monkeypatch, tmp_path):
     """The comparison above can fail."""
     page = (PAGES / "lecture.html").read_text(encoding="utf-8")
     data, dice = data_of(page), random.Random(3)
@@ -163,7 +164,7 @@ def test_a_wrong_number_in_the_page_is_found(tab, sheets, monkeypatch, tmp_path)
     texts, (sizes, choices, machine) = settings(data, dice)
     tab.call(SET, texts)
     wrong, _ = differences(
-        data, tab.call(SHOWN), choices, page_oracle.expected(sheets["lecture"], sizes, choices, machine)
+        data, tab.call(SHOWN), choices, page_oracle.expected(sheet_of("lecture"), sizes, choices, machine)
     )
     assert [key for key, _, _ in wrong] == [f"{row['id']}//0"]
 
@@ -381,7 +382,7 @@ def test_a_bad_link_is_survived_and_named(tab, bad):
     assert not tab.complaints()
 
 
-def test_every_sentence_of_the_script_has_its_chinese(sheets):
+def test_every_sentence_of_the_script_has_its_chinese():
     """And nothing that is in the table is never said."""
     folder = resources.files("symacct.sheet.page").joinpath("script")
     script = "".join(one.read_text(encoding="utf-8") for one in folder.iterdir())
@@ -474,17 +475,25 @@ def test_every_control_has_a_name(lecture):
     assert {"machine", "copy link", "reset"} <= set(named)
 
 
-@pytest.mark.parametrize("name", ["lecture", "transformer.zh"])
-def test_a_phone_scrolls_up_and_down_alone(tab, name):
-    """At 360 px, with long numbers and everything open."""
+WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+@pytest.mark.parametrize("name", [*SHEETS, "transformer.zh"])
+def test_a_page_scrolls_up_and_down_alone(tab, name):
+    """From a phone's 360 px on, with long numbers, with complaints, and with everything open."""
     tab.resize(360, 740)
     tab.open((PAGES / f"{name}.html").as_uri())
-    assert tab.evaluate("document.documentElement.scrollWidth") <= 360
+    keys = tab.evaluate(
+        "[...FIELDS.values()].filter((one) => one.controls[0].type === 'number').map((one) => one.key)"
+    )
+    assert tab.evaluate(WIDE) == 0
     tab.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-    tab.call(SET, [("gpt.b", str(10**18), 0), ("gpt.V", str(10**18 - 1), 0)])
-    assert tab.evaluate("document.documentElement.scrollWidth") <= 360
-    tab.call(SET, [("gpt.b", "-1", 0)])
-    assert tab.evaluate("document.documentElement.scrollWidth") <= 360
+    for text in ("999999999999999999", "-1"):
+        tab.call(SET, [(key, text, 0) for key in keys])
+        assert tab.evaluate(WIDE) == 0
+    for width in (560, 800, 1000, 1400):
+        tab.resize(width)
+        assert tab.evaluate(WIDE) == 0, width
 
 
 CONTRAST = """() => {

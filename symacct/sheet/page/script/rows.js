@@ -49,14 +49,15 @@ class Row extends View {
     else this.cell.replaceChildren(...this.printed);
   }
 
+  /** Only where every size that the row shows is accepted. */
+  ready() {
+    for (const { field } of this.sizes) if (field.problem) throw new Refusal(field.problem);
+    super.ready();
+  }
+
   show(results, values) {
-    this.outputs.forEach((one, place) => {
-      const result = results[place];
-      one.parentElement.hidden = !result;
-      if (!result) return clear(one);
-      this.labels[place].textContent = result.label ? say(result.label) : "";
-      return setOutput(one, values[place], result.unit);
-    });
+    this.empty("");
+    results.forEach(({ unit }, place) => setOutput(this.outputs[place], values[place], unit));
     this.showApart(results, values);
     const summed = results.findLastIndex((one) => one.terms.length > 1);
     this.shares.hidden = summed < 0 || !this.showShares(results[summed], values[summed]);
@@ -82,7 +83,9 @@ class Row extends View {
 
   /** Which terms dominate; whether shares say it: not of 0, nor with a negative part. */
   showShares(result, whole) {
-    const terms = result.terms.map(({ label, expr }) => [asFormula(label), this.value(expr)]);
+    const labelled = (name) => this.sizes.find((one) => one.name === name)?.label ?? name;
+    const terms = result.terms.map(({ label, expr }) =>
+      [asFormula(label).replace(/\bn\d+\b/g, labelled), this.value(expr)]);
     if (isZero(whole) || terms.some(([, value]) => order(value, ZERO) < 0)) return false;
     const shares = sharesOf(terms, whole);
     this.shares.firstChild.textContent = say("most: {0}, {1}", shares[0][0], percent(shares[0][1]));
@@ -90,8 +93,14 @@ class Row extends View {
     return true;
   }
 
-  empty() {
-    this.outputs.forEach((one) => clear(one, NONE));
+  /** No numbers; a label for each that the choices have. */
+  empty(text = NONE) {
+    const { results } = this.variant;
+    this.outputs.forEach((one, place) => {
+      clear(one, text);
+      one.parentElement.hidden = place > 0 && place >= results.length;
+      this.labels[place].textContent = results[place]?.label ? say(results[place].label) : "";
+    });
     this.apart.hidden = true;
     this.shares.hidden = true;
   }
