@@ -23,7 +23,7 @@ from symacct.sheet.layout import read_layout, shipped_layouts
 from symacct.sheet.making import of_claims, of_layout, selected
 from symacct.sheet.markdown import markdown_of
 from symacct.sheet.plain import text_of
-from symacct.sheet.readback import TENS, checked, unmarked
+from symacct.sheet.readback import TENS, checked, unmarked, value
 from symacct.sheet.spelling import spelled
 from symacct.sheet.statement import QUANTITIES, formula
 from symacct.sheet.tex import tex_of
@@ -607,3 +607,10 @@ def test_a_layout_names_claims_that_there_are(tmp_path):
     with pytest.raises((ReadError, UnknownNameError)) as caught:
         of_layout(read_layout(path))
     assert "6BD²L is not exact" in str(caught.value)
+
+
+def test_long_names_that_begin_alike_are_not_one():
+    """Names of quantities of any length stand for themselves when a formula is read back."""
+    long = ["memory.activations.peak(checkpoint=every:1)", "memory.activations.peak(checkpoint=every:2)"]
+    first, second = (value(formula(name, []).tree) for name in long)
+    assert first != second

@@ -7,6 +7,7 @@ before it is read, since a unit is read only behind a number.
 from __future__ import annotations
 
 import re
+from hashlib import sha256
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 TENS = re.compile(r"([0-9.]+) ?(?:\\times|×) ?10\^(?:\{(-?[0-9]+)\}|\((-?[0-9]+)\))")
 SHAPES = {"msup": "(({})^({}))", "mfrac": "(({})/({}))", "msub": "{}{}"}
+DIGITS = 40
 OPERATORS = {"−": "-", "\u2062": "*", "·": "*", "\u2061": "", "|": ""}
 
 
@@ -73,13 +75,18 @@ def value(tree: Tree) -> Expr:
     return fold(tree, _leaf, "")
 
 
+def _named(kind: str, name: str) -> Expr:
+    """Return a symbol of its own for a name of any length and letters."""
+    return symbol(f"{kind}_{sha256(name.encode()).hexdigest()[:DIGITS]}")
+
+
 def _leaf(leaf: Tree) -> Expr:
     if leaf.form == "name":
         return symbol(leaf.name)
     if leaf.form == "quantity":
-        return symbol("q_" + leaf.name.encode().hex()[:60])
+        return _named("q", leaf.name)
     scale, unit = read_unit(leaf.name)
-    base = Integer(1) if str(unit) == "1" else symbol("u_" + str(unit).encode().hex()[:60])
+    base = Integer(1) if str(unit) == "1" else _named("u", str(unit))
     return Rational(scale.numerator, scale.denominator) * base
 
 
