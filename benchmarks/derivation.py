@@ -5,11 +5,14 @@ Times are the median of several runs in one process, after import; ratios are me
 
 from __future__ import annotations
 
+from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from time import perf_counter
 
 import symacct
 from symacct.build import Builder
+from symacct.cli.main import main as main_of_symacct
 from symacct.readers.files import list_graphs
 
 RUNS = 5
@@ -65,6 +68,17 @@ def torch_counts(length):
     return count
 
 
+def peak(name, checkpoint):
+    """Derive the peak of a graph with open sizes: its candidates, and when they hold."""
+    symacct.derive(symacct.load(name), optimizer="adamw", checkpoint=checkpoint)["memory.peak"]
+
+
+def card(folder):
+    """Make the card of the lecture, its claims judged and its formulas read back."""
+    claims = str(Path(symacct.__file__).parent.parent / "claims" / "lecture.toml")
+    assert main_of_symacct(["sheet", claims, "--style", "card", "-o", f"{folder}/card.tex"]) == 0
+
+
 def main():
     """Print the table."""
     print(f"{'what':<44}{'first':>10}{'median':>10}")
@@ -76,6 +90,12 @@ def main():
         print(f"{f'llama, L = {count}':<44}{'':>10}{timed(lambda g=graph: formulas(g))[1] * 1e3:>8.1f}ms")
     first, rest = timed(lambda: explicit(100))
     print(f"{'100 distinct linear layers':<44}{first * 1e3:>8.1f}ms{rest * 1e3:>8.1f}ms")
+    for name, checkpoint in (("mla", "none"), ("llama", "none"), ("llama", "every:k")):
+        first, rest = timed(lambda n=name, c=checkpoint: peak(n, c), 3)
+        print(f"{f'{name}, peak, checkpoint {checkpoint}':<44}{first * 1e3:>8.1f}ms{rest * 1e3:>8.1f}ms")
+    with TemporaryDirectory() as folder:
+        first, rest = timed(lambda: card(folder), 3)
+    print(f"{'card of the lecture':<44}{first * 1e3:>8.1f}ms{rest * 1e3:>8.1f}ms")
     derived = timed(lambda: formulas(symacct.load("gpt2")))[1]
     count = torch_counts(1024)
     counted = timed(count, 3)[1]
