@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -13,6 +14,7 @@ from sympy import symbols as sympy_symbols
 
 from symacct.algebra.condition import Condition
 from symacct.algebra.symbols import as_expr, index_symbol, symbol
+from symacct.cli import main
 from symacct.errors import ReadError, RuleError, UnknownNameError
 from symacct.machines import load as load_machine
 from symacct.machines import names as machine_names
@@ -24,6 +26,7 @@ from symacct.sheet.page import page_data, page_json
 from symacct.sheet.page.expression import prefix
 from symacct.sheet.page.starts import start_of
 
+MACHINES = Path(__file__).parent.parent / "machines"
 B, D, L = symbol("B"), symbol("D"), symbol("L")
 
 
@@ -192,3 +195,19 @@ def test_a_bench_that_cannot_be_is_refused(tmp_path, line, error):
     file.write_text(LAYOUT % line)
     with pytest.raises(error):
         of_layout(read_layout(file))
+
+
+def test_a_page_starts_with_the_machine_it_was_made_for(tmp_path, monkeypatch):
+    """``--on`` with a machine of one's own: it leads the list, and the shipped ones stay to be chosen."""
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "mine.toml").write_text((MACHINES / "l40s.toml").read_text("utf-8"), "utf-8")
+    page = tmp_path / "page.html"
+    monkeypatch.chdir(tmp_path)
+    assert main(["sheet", "linear", "--on", "mine", "--machines", "own", "-o", str(page)]) == 0
+    held = re.search(r'id="sheet-data">(.*?)</script>', page.read_text("utf-8"), re.DOTALL)
+    data = json.loads(held[1])
+    names = [machine["name"] for machine in data["machines"]]
+    assert data["machine"] == names[0] == "mine"
+    assert {"h100-sxm", "l40s"} < set(names)
+    assert data["machines"][0]["bandwidth"] == str(864 * 10**9)

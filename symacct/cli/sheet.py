@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator
 
-    from symacct.sheet.data import Section, Sheet
+    from symacct.machines import Machine
+    from symacct.sheet.data import Sheet
 
 ENDINGS = (".tex", ".pdf", ".md", ".html", ".txt")
 STYLES, LANGUAGES = ("card", "full"), ("en", "zh")
@@ -102,13 +103,15 @@ def _sheet(args: Namespace) -> Sheet:
     from dataclasses import replace
 
     from symacct.sheet.data import Sheet
+    from symacct.sheet.from_machines import machine_section
     from symacct.sheet.making import selected
 
     made = [sheet for what in args.what for sheet in _made(args, what)]
     machines = _machines(args)
     if machines:
-        made.append(Sheet("machines" if made else machines[0].title, "", machines, args.style, args.lang))
-    joined = made[0]
+        sections = tuple(machine_section(machine) for machine in machines)
+        made.append(Sheet("machines" if made else sections[0].title, "", sections, args.style, args.lang))
+    joined = replace(made[0], machines=machines)
     for other in made[1:]:
         sections, differs = (*joined.sections, *other.sections), (*joined.differs, *other.differs)
         sizes, benches = {**other.sizes, **joined.sizes}, (*joined.benches, *other.benches)
@@ -169,11 +172,10 @@ def _of_graph(args: Namespace, what: str) -> Sheet:
     return Sheet(account.graph.name, about, sections, args.style, args.lang, sizes=given, benches=benches)
 
 
-def _machines(args: Namespace) -> tuple[Section, ...]:
+def _machines(args: Namespace) -> tuple[Machine, ...]:
     from symacct.machines import load
-    from symacct.sheet.from_machines import machine_section
 
-    return tuple(machine_section(load(name, args.machines)) for name in options.words(args.on))
+    return tuple(load(name, args.machines) for name in options.words(args.on))
 
 
 # ---- what is written ----

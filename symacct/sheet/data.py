@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from symacct.account import Account
+    from symacct.machines import Machine
     from symacct.proof.judge import Judged
     from symacct.syntax import Tree
 
@@ -168,7 +169,7 @@ class Sheet:
         differs: claims that got another verdict than their file expects, for a warning.
         sizes: for each graph, the sizes that a live page starts from.
         benches: graphs that a live page sets against machines.
-        machine: the machine that it starts with; empty for the usual one.
+        machines: machines that it offers beside those that ship; it starts with the first.
     """
 
     title: str
@@ -181,7 +182,7 @@ class Sheet:
         default_factory=lambda: MappingProxyType({}), compare=False
     )
     benches: tuple[Bench, ...] = field(default=(), compare=False, repr=False)
-    machine: str = ""
+    machines: tuple[Machine, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def rows(self) -> tuple[Row, ...]:

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 from symacct.errors import SymacctError
 from symacct.evaluation.operations import TENSOR, VECTOR
 from symacct.evaluation.rates import Rates
-from symacct.machines import load
 from symacct.nodes import repeat_counts
 from symacct.proof.machine_facts import RATE
 from symacct.sheet.cells import Setter
 from symacct.sheet.page.benches import Table, table_of
 from symacct.sheet.page.calculation import of_calculation
 from symacct.sheet.page.choices import Accounts
-from symacct.sheet.page.machines import USUAL
 from symacct.sheet.page.parts import Calculator, Scope, Size
 from symacct.sheet.page.quantities import of_quantity
 from symacct.sheet.page.starts import start_of
@@ -26,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from symacct.account import Account
+    from symacct.machines import Machine
     from symacct.readers.stated import Stated
     from symacct.sheet.data import Cell, Origin, Row, Sheet
 
@@ -43,14 +42,18 @@ class Collected:
         benches: graphs to be set against a machine, by their id.
     """
 
-    def __init__(self, sheet: Sheet) -> None:
+    def __init__(self, sheet: Sheet, machine: Machine) -> None:
         """Make a calculator for each row that can have one, and derive the benches.
+
+        Args:
+            sheet: the sheet.
+            machine: the one that the page starts with.
 
         Raises:
             FormulaError: a formula does not read back.
             RuleError: a formula holds something that no script evaluates.
         """
-        self.sheet = sheet
+        self.rates = Rates(machine)
         self.scopes: dict[str, Scope] = {}
         self.rows: dict[str, Calculator] = {}
         self.benches: dict[str, Table] = {}
@@ -114,45 +117,44 @@ class Collected:
     ) -> Scope:
         self.rows[ident] = made
         scope = self.scopes.setdefault(made.scope, Scope(title if account is None else made.scope))
-        _use(scope, made.uses, account, reals)
+        self._use(scope, made.uses, account, reals)
         for variant in made.variants.values():
             scope.conditions |= dict.fromkeys(variant.conditions)
         return scope
 
     def _use_table(self, table: Table, account: Account) -> None:
         scope = self.scopes.setdefault(table.scope, Scope(table.scope))
-        _use(scope, table.uses, account)
+        self._use(scope, table.uses, account)
         for setting in table.settings.values():
             scope.conditions |= dict.fromkeys(setting.conditions)
             for _, quantity in setting.quantities:
                 scope.conditions |= dict.fromkeys(quantity.when)
 
+    def _use(
+        self, scope: Scope, names: Collection[str], account: Account | None, reals: Collection[str] = ()
+    ) -> None:
+        """Add sizes to a scope, each with what it means."""
+        meanings = {} if account is None else account.source.sizes
+        counts = set() if account is None else set(repeat_counts(account.source))
+        scope.counts |= counts
+        for name in names:
+            rate = RATE.fullmatch(name) if name in reals else None
+            if rate is not None and name not in meanings:
+                kind, value = name[0], self._rate(name)
+                scope.add(Size(name, name, OF_MACHINE[kind], integer=False, unit=UNIT_OF[kind], value=value))
+                continue
+            meaning = meanings.get(name, "" if account is None else OF_POLICY)
+            scope.add(Size(name, name, meaning, integer=name not in reals))
 
-def _use(scope: Scope, names: Collection[str], account: Account | None, reals: Collection[str] = ()) -> None:
-    """Add sizes to a scope, each with what it means."""
-    meanings = {} if account is None else account.source.sizes
-    counts = set() if account is None else set(repeat_counts(account.source))
-    scope.counts |= counts
-    for name in names:
-        rate = RATE.fullmatch(name) if name in reals else None
-        if rate is not None and name not in meanings:
-            kind = name[0]
-            size = Size(name, name, OF_MACHINE[kind], integer=False, unit=UNIT_OF[kind], value=_rate(name))
-            scope.add(size)
-            continue
-        meaning = meanings.get(name, "" if account is None else OF_POLICY)
-        scope.add(Size(name, name, meaning, integer=name not in reals))
-
-
-def _rate(name: str) -> str:
-    """Return a rate of the machine that a page starts with; 1 where it states none."""
-    rates = Rates(load(USUAL))
-    kind, _, dtype = name.partition("_")
-    try:
-        found = rates.bandwidth() if kind == "W" else rates.rate(TENSOR if kind == "P" else VECTOR, dtype)
-    except SymacctError:
-        found = None
-    return "1" if found is None else str(found)
+    def _rate(self, name: str) -> str:
+        """Return a rate of the machine that the page starts with; 1 where it states none."""
+        kind, _, dtype = name.partition("_")
+        unit = TENSOR if kind == "P" else VECTOR
+        try:
+            found = self.rates.bandwidth() if kind == "W" else self.rates.rate(unit, dtype)
+        except SymacctError:
+            found = None
+        return "1" if found is None else str(found)
 
 
 def _start(scope: Scope, given: Mapping[str, int]) -> None:

@@ -9,6 +9,7 @@ from symacct.errors import SymacctError
 from symacct.machines import load, names
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from fractions import Fraction
 
     from symacct.machines import Figure, Machine
@@ -30,6 +31,17 @@ def shipped_machines() -> tuple[Machine, ...]:
         except SymacctError:
             continue
     return tuple(found)
+
+
+def offered(own: Iterable[Machine]) -> dict[str, Machine]:
+    """Return the machines that a page offers, by name: its own first, then the usual one, then all that ship.
+
+    >>> next(iter(offered(())))
+    'h100-sxm'
+    """
+    ships = {machine.name: machine for machine in shipped_machines()}
+    given = {machine.name: machine for machine in own}
+    return given | {name: ships[name] for name in (USUAL, *ships) if name not in given}
 
 
 def machine_data(machine: Machine) -> dict[str, Any]:

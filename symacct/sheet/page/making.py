@@ -12,7 +12,7 @@ from symacct.algebra.symbols import as_expr
 from symacct.sheet.page.benches import Setting, Table, meaning
 from symacct.sheet.page.collecting import Collected
 from symacct.sheet.page.expression import Pool, prefix
-from symacct.sheet.page.machines import USUAL, machine_data, shipped_machines
+from symacct.sheet.page.machines import machine_data, offered
 from symacct.sheet.page.parts import Calculator, Choice, Result, Size, Variant, condition_text
 from symacct.sheet.page.words import WORDS
 from symacct.sheet.words import QUANTITIES
@@ -54,7 +54,8 @@ def page_data(sheet: Sheet) -> dict[str, Any]:
     >>> page_data(Sheet("empty", "", ()))["rows"]
     []
     """
-    found = Collected(sheet)
+    machines = offered(sheet.machines)
+    found = Collected(sheet, next(iter(machines.values())))
     starts = {name: _values(scope.sizes.values()) for name, scope in found.scopes.items()}
     pool = Pool()
     rows = [_row(ident, one, starts[one.scope]) for ident, one in found.rows.items()]
@@ -68,8 +69,8 @@ def page_data(sheet: Sheet) -> dict[str, Any]:
             name: {"title": scope.title, "sizes": [_size(size) for size in scope.sizes.values()]}
             for name, scope in found.scopes.items()
         },
-        "machines": [machine_data(machine) for machine in shipped_machines()],
-        "machine": sheet.machine or USUAL,
+        "machines": [machine_data(machine) for machine in machines.values()],
+        "machine": next(iter(machines)),
         **written,
         "exprs": pool.shared,
     }
