@@ -92,8 +92,8 @@ def _section(section: Section, sheet: Sheet, setter: Setter, count: Iterator[int
     rows = "\n".join(_row(row, sheet, setter, next(count)) for row in section.rows)
     title = words(word(section.title, sheet.lang))
     steps = "".join(_steps(row, sheet, setter) for row in section.rows if row.steps)
-    table = f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>\n"
-    return f"<h2>{title}</h2>\n{table}{steps}"
+    table = f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
+    return f'<h2>{title}</h2>\n<div class="wide">\n{table}\n</div>\n{steps}'
 
 
 def _steps(row: Row, sheet: Sheet, setter: Setter) -> str:

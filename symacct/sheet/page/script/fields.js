@@ -102,7 +102,7 @@ const SCOPES = new Map(Object.entries(DATA.scopes).map(([scope, { sizes }]) => [
   scope, new Map(sizes.map((one) => [one.name, { ...one, field: sizeField(scope, one) }])),
 ]));
 const MACHINES = new Map((DATA.machines ?? []).map((one) => [one.name, one]));
-const MACHINE = MACHINES.size ? choiceField("machine", DATA.machine, [...MACHINES.keys()]) : null;
+const MACHINE = DATA.benches?.length && MACHINES.size ? choiceField("machine", DATA.machine, [...MACHINES.keys()]) : null;
 
 /** What evaluates formulas at the sizes of a scope now; it refuses with the reason where one is not accepted. */
 function evaluator(scope) {
