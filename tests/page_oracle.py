@@ -15,6 +15,7 @@ from symacct.evaluation import timing
 from symacct.machines import load as load_machine
 from symacct.policy import checkpoint, precision
 from symacct.proof.lookup import lookup, names_under
+from symacct.proof.machine_facts import read_facts
 from symacct.proof.prove import prove
 from symacct.proof.region import cut_region, read_region
 from symacct.sheet.page import page_data
@@ -188,11 +189,14 @@ def _sympy(value):
 
 
 def calculated(origin, values):
-    """Return what a calculation comes to with other numbers written into its text."""
+    """Return what a calculation comes to with other numbers in its text, those of a machine first."""
     stated = origin.judged.stated
+    facts = read_facts(stated.calc, stated.let, on=origin.machine)
     left = iter(values)
-    text = NUMBER.sub(lambda found: _decimal(next(left)), stated.calc)
-    found = amount(text, stated.to, stated.let)
+    *lets, text = (
+        NUMBER.sub(lambda _: _decimal(next(left)), one) for one in (*facts.lets, *facts.typed, facts.text)
+    )
+    found = amount(text, stated.to, lets)
     return exact(found.value if stated.to is None else convert(found.value, found.unit, stated.to))
 
 

@@ -71,6 +71,7 @@ _CHINESE = {
     "right": "正确",
     "left side": "左边",
     "right side": "右边",
+    "order": "量级",
     "threshold": "临界值",
     "formula": "公式",
     "others": "其余",
