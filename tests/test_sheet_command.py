@@ -216,3 +216,47 @@ def test_hostile_titles_compile(tmp_path, hostile):
     path = tmp_path / "card.pdf"
     assert main(["sheet", "chain", "--title", hostile, "-o", str(path)]) == 0
     assert path.read_bytes().startswith(b"%PDF")
+
+
+# ---- a copy of a claim file that ships ----
+
+
+@pytest.fixture
+def copied(tmp_path):
+    """Write a changed copy of the claims on number formats, make its card, and return status and text."""
+    claims = (GOLDENS.parent / "claims" / "number-formats.toml").read_text(encoding="utf-8")
+
+    def made(change):
+        path, out = tmp_path / "number-formats.toml", tmp_path / "card.md"
+        path.write_text(change(claims), encoding="utf-8")
+        return main(["sheet", str(path), "-o", str(out)]), out.read_text(encoding="utf-8")
+
+    return made
+
+
+def test_a_copy_has_the_layout_of_the_file_that_ships(copied):
+    """Wherever it lies: an installed package has its own copy of the claims."""
+    assert copied(str) == (0, (GOLDENS / "number-formats.md").read_text(encoding="utf-8"))
+
+
+def test_a_claim_made_false_in_a_copy_is_refuted_with_its_right_term(copied, capsys):
+    true, false = 'claim = "epsilon(bf16) = 8*epsilon(fp16)"', 'claim = "epsilon(bf16) = 4*epsilon(fp16)"'
+    status, card = copied(lambda text: text.replace(true, false))
+    assert status == 1
+    row = next(line for line in card.splitlines() if "steps of bf16 and fp16" in line)
+    assert "**refuted**" in row
+    assert "right:" in row
+    assert "expected proved, got refuted" in capsys.readouterr().err
+
+
+def test_a_claim_added_to_a_copy_is_not_lost(copied):
+    more = '\n[[claim]]\nname = "one of my own"\nclaim = "bits(fp32) = 4*bits(fp8_e4m3)"\nexpect = "proved"\n'
+    status, card = copied(lambda text: text + more)
+    assert status == 0
+    assert "one of my own" in card.splitlines()[-3]
+
+
+def test_a_file_that_only_shares_the_name_keeps_all_its_rows(copied):
+    status, card = copied(lambda _: '[[claim]]\nname = "mine"\nclaim = "2*x = x + x"\nexpect = "proved"\n')
+    assert status == 0
+    assert sum(line.startswith("| ") for line in card.splitlines()) == 3

@@ -130,9 +130,10 @@ def _made(args: Namespace, what: str) -> Iterator[Sheet]:
 
     shape = {"lang": args.lang, "style": args.style}
     path = _file(what)
-    layout = shipped_layouts().get(what)
+    layout = read_layout(shipped_layouts()[what]) if what in shipped_layouts() else None
     if path is not None and path.suffix == ".toml":
-        layout = path if is_layout(path) else layout_of_claims(path) if args.style == "card" else None
+        card = args.style == "card"
+        layout = read_layout(path) if is_layout(path) else layout_of_claims(path) if card else None
     if layout is None and path is None:
         yield _of_graph(args, what)
         return
@@ -142,7 +143,7 @@ def _made(args: Namespace, what: str) -> Iterator[Sheet]:
         what = f"{flag} has no meaning here: claims make their own choices"
         raise UsageError(what, expected=f"no {flag}", got=flag)
     if layout is not None:
-        yield of_layout(read_layout(layout), **shape)
+        yield of_layout(layout, **shape)
     elif path is not None:
         from symacct.readers.claim_files import read_claim_file
 

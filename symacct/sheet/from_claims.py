@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING
 
 from sympy import Integer
 
-from symacct.algebra.evaluate import names_of
 from symacct.claims import amount
 from symacct.errors import SymacctError
-from symacct.evaluation import timing
 from symacct.printers import text as plain_text
 from symacct.proof.judge import Judged, account_key, judge, machine_of
 from symacct.report.amount import shown as shown_amount
 from symacct.report.conditions import listed
-from symacct.report.factor import factored
 from symacct.sheet.data import Cell, Item, Origin, Row, Sign, Words
-from symacct.sheet.statement import Statement, comparison, figures, formula, guessed
+from symacct.sheet.right_terms import read_statement, right_term
+from symacct.sheet.statement import comparison, figures, formula, guessed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,12 +26,12 @@ if TYPE_CHECKING:
     from symacct.account import Account
     from symacct.proof.prove import Verdict
     from symacct.readers.stated import Stated
+    from symacct.sheet.statement import Statement
 
-LONGEST, LONGEST_START = 400, 16
+LONGEST_START = 16
 PERCENT = Integer(100)
 PLAIN = frozenset({"optimizer", "precision", "workload"})
 """Choices whose value says what they are."""
-NOT_PROVED = "instead is"
 
 
 class Claims:
@@ -70,7 +68,7 @@ class Claims:
 
 def _judged(found: Judged, verdict: Verdict, account: Account | None, title: str) -> Row:
     stated = found.stated
-    said = _statement(stated, stated.claim, verdict)
+    said = read_statement(stated, stated.claim, verdict)
     if said is None:
         return _row(stated, title, (Words(stated.claim, code=True),), mark=_mark(stated, verdict))
     mark = _mark(stated, verdict)
@@ -82,23 +80,13 @@ def _judged(found: Judged, verdict: Verdict, account: Account | None, title: str
         holds=tuple(_holds(stated, said, verdict, account)),
         mark=mark,
         worth=tuple(_worth(verdict, mark)),
-        instead=_instead(found, said, verdict, account),
+        instead=right_term(found, said, verdict, account),
         topic=said.topic,
     )
 
 
 def _row(stated: Stated, title: str, cell: Cell, **more: object) -> Row:
     return Row(title, cell, source=stated.source, comment=stated.comment, **more)  # type: ignore[arg-type]
-
-
-def _statement(stated: Stated, text: str, verdict: Verdict) -> Statement | None:
-    """Return a claim as cells; None where it is read in a way that a sheet has no notation for."""
-    bound = {one.name for one in verdict.claim.where}
-    of = figures(" ".join((text, *stated.let))) if stated.on or stated.graph else ()
-    try:
-        return Statement(text, verdict.claim.names - bound, stated.let, of)
-    except SymacctError:
-        return None
 
 
 def _mark(stated: Stated, verdict: Verdict) -> str:
@@ -171,40 +159,6 @@ def _grows(growing: tuple[str, ...], verdict: Verdict) -> Iterator[Item]:
             yield Sign(",")
         yield formula(name, verdict.claim.names)
     yield Sign("-> oo")
-
-
-def _instead(found: Judged, said: Statement, verdict: Verdict, account: Account | None) -> Cell:
-    """Return the right term: the file's, which was proved, or the exact formula."""
-    if verdict.outcome == "proved":
-        return ()
-    stated = found.stated
-    if stated.instead and not found.detail.startswith(NOT_PROVED):
-        right = _statement(stated, stated.instead, verdict)
-        return _same_left(right, said) if right is not None else (Words(stated.instead, code=True),)
-    exact = verdict.right if verdict.turned else verdict.left
-    quantity = said.quantity
-    if verdict.claim.relation not in {"=", "~"} or exact is None or not quantity or account is None:
-        return ()
-    return _exact(exact, account, quantity, said.names)
-
-
-def _exact(exact: Expr, account: Account, quantity: str, names: frozenset[str]) -> Cell:
-    from symacct.nodes import repeat_counts
-
-    text = plain_text(factored(exact, repeat_counts(account.graph)), account.graph.order)
-    unit = str(timing.QUANTITIES.get(quantity) or account[quantity].unit)
-    if len(text) > LONGEST:
-        return (Words("a longer formula; symacct prove shows it"),)
-    cell: Cell = (formula(text, names | set(account.graph.order) | set(names_of(exact))),)
-    return cell if unit == "1" else (*cell, Words(f" [{unit}]"))
-
-
-def _same_left(right: Statement, said: Statement) -> Cell:
-    """Return a right statement, without the left side where that is the one of the claim."""
-    regions = tuple(item for cell in right.regions for item in (Words(" if "), *cell))
-    if right.quantity and right.quantity != said.quantity:
-        return (*right.sides(right.claim), *regions)
-    return (*right.cell, *regions)
 
 
 def _unjudged(found: Judged, title: str) -> Row:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from symacct.errors import ReadError, unknown
-from symacct.readers.claim_files import find_claim_file, shipped_claim_files
+from symacct.readers.claim_files import find_claim_file, read_claim_file, shipped_claim_files
 from symacct.readers.stated import CHOICES, check_keys, kind, text_of
 from symacct.readers.strict_json import read_text
 from symacct.syntax import read_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from symacct.readers.claim_files import ClaimFile
 
 FOLDER = Path(__file__).resolve().parent / "layouts"
 TOP = ("title", "title_zh", "about", "about_zh", "style", "claims", "section", "sizes", "bench")
@@ -73,6 +75,7 @@ class Layout:
         folder: where it lies.
         sizes: for graphs, the sizes that a live page starts from.
         benches: graphs that a live page sets against machines, each under choices.
+        more: a claim file and those of its claims that stand after the sections.
     """
 
     name: str
@@ -82,6 +85,7 @@ class Layout:
     folder: Path
     sizes: Mapping[str, Mapping[str, int]] = field(default_factory=lambda: MappingProxyType({}))
     benches: tuple[Entry, ...] = ()
+    more: ClaimFile | None = None
 
 
 def shipped_layouts() -> Mapping[str, Path]:
@@ -93,11 +97,27 @@ def shipped_layouts() -> Mapping[str, Path]:
     return {path.stem: path for path in sorted(FOLDER.glob("*.toml"))}
 
 
-def layout_of_claims(path: Path) -> Path | None:
-    """Return the shipped layout of a claim file that ships, if it has one."""
-    ships = shipped_claim_files().get(path.stem)
-    found = shipped_layouts().get(path.stem)
-    return found if found and ships and path.exists() and path.samefile(ships) else None
+def layout_of_claims(path: Path) -> Layout | None:
+    """Return the shipped layout of a claim file, its claims taken from there; None where it has none.
+
+    A copy of a file that ships has its layout too, wherever it lies and however its claims were changed;
+    claims that the file that ships has not stand after the sections.
+
+    Raises:
+        ReadError: the file cannot be read, or is no claim file.
+    """
+    ships, found = shipped_claim_files().get(path.stem), shipped_layouts().get(path.stem)
+    if ships is None or found is None:
+        return None
+    layout, own = read_layout(found), read_claim_file(path)
+    names = {one.name for one in own.claims}
+    known = {one.name for one in read_claim_file(ships).claims}
+    shown = {text for part in layout.parts for entry in part.rows if (text := entry.get("claim"))}
+    if not (shown & known) <= names:
+        return None
+    claims = tuple(str(path.absolute()) if name == path.stem else name for name in layout.claims)
+    more = tuple(one for one in own.claims if one.name not in known)
+    return replace(layout, claims=claims, more=replace(own, claims=more) if more else None)
 
 
 def is_layout(path: Path) -> bool:

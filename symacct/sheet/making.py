@@ -47,6 +47,7 @@ def of_layout(layout: Layout, *, lang: str = "en", style: str = "card") -> Sheet
     """
     made = _Laid(layout, lang)
     sections = tuple(made.section(part) for part in layout.parts)
+    sections += tuple(_sections(made.claims, layout.more, lang)) if layout.more else ()
     head = layout.head
     differs = tuple(made.claims.differs)
     return completed(Sheet(
