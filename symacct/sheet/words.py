@@ -30,6 +30,8 @@ _FIXED = {
     "reported": "转述",
     "as ": "",
     " if ": "，若 ",
+    " where ": "，其中 ",
+    "; comes to ": "；算得 ",
     "not at ": "反例 ",
     ", within ": "，误差至多 ",
     " % from ": " %，自 ",
