@@ -51,7 +51,7 @@ class Grad:
 
 @dataclass(eq=False)
 class Frame:
-    """A checkpoint that waits to run again: what entered it, and the derivatives that it saves for."""
+    """A checkpoint that waits to run again: what entered it with its past, and what it saves for."""
 
     segment: Segment
     inputs: dict
@@ -79,11 +79,16 @@ class Oracle:
         self.left = Counter([loss, *held])
         for call in program.calls:
             self.left.update(call.ins)
+        for segment in {call.segment: None for call in program.calls if call.segment is not None}:
+            self.left.update(entering(segment))
         for call in program.calls:
             self.enter(call.segment)
             self.forward(call)
         self.enter(None)
         self.heap.kept = self.heap.live
+        self.heap.saved |= (
+            {block.number for block in held_by(self.env[loss][1])} if loss in self.env else set()
+        )
         if loss.need:
             self.backward(loss)
         self.env.clear()
@@ -104,11 +109,19 @@ class Oracle:
     def enter(self, segment):
         """Open the frame of a segment; the one before is then held by what it saves for alone."""
         if self.open is None or self.open.segment is not segment:
+            if self.open is not None:
+                self.let_go(tuple(self.open.inputs))
             self.open = None
             if segment is not None:
-                todo = [*segment.before, *segment.calls]
-                made = {value for call in todo for value in call.outs}
-                self.open = Frame(segment, {v: self.block(v) for c in todo for v in c.ins if v not in made})
+                enters = entering(segment)
+                self.open = Frame(segment, {v: self.env.get(v, (self.fixed, None)) for v in enters})
+
+    def let_go(self, values):
+        """Drop the arguments of a segment that ends, which its caller has held all the while."""
+        self.left.subtract(values)
+        for value in values:
+            if self.left[value] <= 0:
+                self.env.pop(value, None)
 
     def block(self, value):
         return self.env[value][0] if value in self.env else self.fixed
@@ -174,7 +187,7 @@ class Oracle:
         """Run a derivative, let go of its cotangent and of what it saved, and hand its results on."""
         if grad.frame is not None and not grad.frame.ran:
             self.again(grad.frame)
-        frame = [] if grad.frame is None else list(grad.frame.inputs.values())
+        frame = [] if grad.frame is None else [block for block, _ in grad.frame.inputs.values()]
         self.heap.saved |= {block.number for block in (*grad.saved.values(), *frame)}
         del frame
         results = self.emulate(call, grad.saved, {G: self.buffers.pop(call.outs[0])})
@@ -236,7 +249,7 @@ class Oracle:
         last, runs = self.stop(todo, len(segment.before))
 
         def block(value):
-            return env[value][0] if value in env else frame.inputs.get(value, self.fixed)
+            return env[value][0] if value in env else frame.inputs.get(value, (self.fixed, None))[0]
 
         for position, call in enumerate(todo[: last + 1]):
             saves = call.need and position >= len(segment.before)
@@ -265,6 +278,27 @@ class Oracle:
             if call.need and (record := self.program.record(call)).keeps:
                 return position, any(n in call.node.outs for n in record.reads) or bool(record.extra)
         return -1, False
+
+
+def entering(segment):
+    """Return the values that a segment reads and does not make."""
+    todo = [*segment.before, *segment.calls]
+    made = {value for call in todo for value in call.outs}
+    return {value for call in todo for value in call.ins if value not in made}
+
+
+def held_by(grad):
+    """Return the blocks that a derivative holds, itself, by its frame, or by those before it."""
+    todo, seen, found = [grad], set(), []
+    while todo:
+        one = todo.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        enters = one.frame.inputs.values() if one.frame is not None else ()
+        found += [*one.saved.values(), *(block for block, _ in enters)]
+        todo += [*one.before, *(past for _, past in enters)]
+    return found
 
 
 def counted(graph, policy, sizes):

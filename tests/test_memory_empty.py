@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from symacct import derive, load
+from symacct import derive, graph, load
 from symacct.errors import UnknownNameError, UsageError
 
 torch = pytest.importorskip("torch")
@@ -13,7 +15,7 @@ from random_graphs import random_graph  # noqa: E402
 from test_track_random import policies  # noqa: E402
 
 from symacct.execution.check import EQUAL  # noqa: E402
-from symacct.execution.memory_check import plan_of  # noqa: E402
+from symacct.execution.memory_check import check_memory, plan_of  # noqa: E402
 from symacct.execution.memory_compare import Compared  # noqa: E402
 from symacct.execution.schedule import run  # noqa: E402
 
@@ -47,3 +49,20 @@ def test_what_is_never_there_is_refused_all_the_same() -> None:
         derive(load("gpt"), checkpoint="selective:cor").value("memory.peak", NONE)
     with pytest.raises(UsageError, match="repeats nothing"):
         derive(load("linear"), checkpoint="every:1").value("memory.peak", {"B": 2, "D": 3, "K": 4})
+
+
+@graph({"B": "rows", "D": "features", "M": "turns"})
+def beside(b: Any) -> Any:
+    """Without turns no output depends on the second layer, nor on its weight."""
+    x, w, v = b.input("x", "B D"), b.weight("w", "D E", E="D"), b.weight("v", "E F", E="D", F="D")
+    h = b.tanh(b.einsum("B D, D E -> B E", x, w))
+    side = b.tanh(b.einsum("B E, E F -> B F", h, v))
+    ends = b.reduce("B E -> B", h, "sum"), b.reduce("B F -> B", side, "sum")
+    return b.repeat("M", lambda c, d: (b.tanh(b.mul(c, d)), b.tanh(d)), ends, name="r")[0]
+
+
+@pytest.mark.parametrize(("turns", "gradients"), [(0, 36), (1, 72)])
+def test_a_check_runs_what_is_left_without_turns(turns: int, gradients: int) -> None:
+    found = check_memory(beside(), {"B": 2, "D": 3, "M": turns})
+    assert found.passed
+    assert [row.derived for row in found.others if row.what == "memory.gradients"] == [gradients]

@@ -83,7 +83,8 @@ class AgainRun(ForwardRun):
     def drop(self, instances: Sequence[Instance], again: Mapping[int, Storage]) -> None:
         """Let what nodes save that get no cotangent die with their results, and with theirs what those save.
 
-        In a recomputation it is the new storages (``again``); in forward a checkpoint saves what enters it.
+        In a recomputation it is the new storages (``again``); in forward a checkpoint saves what enters it,
+        and what a segment keeps until it runs again keeps what its own past has saved.
         """
         ends: dict[int, int] = {}
         for one in reversed([one for one in instances if id(one) in self.dead]):
@@ -91,8 +92,9 @@ class AgainRun(ForwardRun):
             end = max(ends.get(id(out), -1), again.get(id(out.storage), out.storage).last)
             for slot in one.wanted:
                 ends[id(one.ins[slot])] = max(ends.get(id(one.ins[slot]), -1), end)
-            saves = [*map(one.storage, self.reads_of(one)), *(one.extra if again else ())]
+            saves = [*map(one.storage, self.reads_of(one)), *one.extra]
             if one.segment is not None and not again:
                 saves = entering(one.segment) if self.keeps(one) else []
             for storage in saves:
                 storage.last = max(storage.last, end)
+                storage.saved |= not again and end >= self.began

@@ -46,7 +46,7 @@ class Held:
     Attributes:
         name: the tensor, or whose gradient it is.
         kind: value, recomputed, gradient, parameter gradient or loss.
-        saved: whether backward reads it.
+        saved: whether it is kept for backward.
         count: how many storages.
         nbytes: all of them together.
     """

@@ -28,9 +28,10 @@ class BackwardRun(AgainRun):
     # ---- backward ----
 
     def backward(self) -> None:
-        """Run the nodes latest first."""
+        """Run the nodes latest first; then it is known how long each segment has kept what enters it."""
+        self.began = len(self.actions)
         if self.backward_from < 0:
-            self.backward_from = len(self.actions)
+            self.backward_from = self.began
         marks = self.marks
         self.buffers: dict[int, Storage] = {}
         self.strided: set[int] = set()
@@ -46,6 +47,7 @@ class BackwardRun(AgainRun):
             self.at = dict(one.at)
             self.back(one)
         self.marks, self.at = marks, {}
+        self.drop(self.tape, {})
         self._settle()
 
     def _starts(self) -> list[Value]:
@@ -68,7 +70,7 @@ class BackwardRun(AgainRun):
         return [loss]
 
     def _expect(self, starts: Sequence[Value]) -> None:
-        """Count the cotangents that each value will get; what a node without one saves dies with it."""
+        """Count the cotangents that each value will get, and note the nodes that get none."""
         self.left: Counter[int] = Counter()
         reached, self.dead = set(map(id, starts)), set()
         for one in reversed(self.tape):
@@ -79,7 +81,6 @@ class BackwardRun(AgainRun):
             values = [one.ins[slot] for slot in self.vjp(one).results]
             self.left.update(map(id, values))
             reached.update(map(id, values))
-        self.drop(self.tape, {})
 
     def _lasts(self, storage: Storage) -> None:
         """Keep a storage to the end, of the step or of its micro-batch."""

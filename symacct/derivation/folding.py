@@ -42,7 +42,7 @@ class Size:
         elements: in sizes and the turns of the loops around.
         dtype: of an element.
         kind: value, recomputed, gradient, parameter gradient or loss.
-        saved: whether backward reads it.
+        saved: whether it is kept for backward.
         name: the tensor.
     """
 

@@ -49,6 +49,7 @@ class ForwardRun:
         self.filled: set[int] = set()
         self.read_inputs: dict[str, None] = {}
         self.backward_from = -1
+        self.began = 0
         self._restart()
 
     def _restart(self) -> None:

@@ -33,7 +33,7 @@ class Storage:
         kind: value, recomputed, gradient or parameter gradient, loss.
         at: the iteration of each repeat in the tensor's path.
         fixed: whether it lives through the whole step and is counted elsewhere.
-        saved: whether backward reads it.
+        saved: whether it is kept for backward.
         born: the step that made it.
         last: the last step that reads it.
         forever: whether it outlives the schedule.

@@ -16,7 +16,7 @@ from symacct.execution.schedule import run
 from symacct.execution.schedule_plan import Plan
 from symacct.execution.states import OPTIMIZERS
 from symacct.execution.vouch import unmodelled
-from symacct.nodes import Repeat
+from symacct.nodes import Repeat, walk
 from symacct.ops.optimizer import RULES
 from symacct.policy import Policy, checkpoint, precision
 
@@ -193,15 +193,30 @@ class _Checked:
         """Compare at every point; a step that cannot be followed is said to be none."""
         for point in points(self.account, self.given):
             affordable(self.plain, point.sizes)
+            account = running(self.account, point.sizes)
+            sizes = {name: size for name, size in point.sizes.items() if name in account.graph.order}
             try:
-                tracked = run(self.account.graph, point.sizes, self.plan, seed=self.seed)
+                tracked = run(account.graph, sizes, self.plan, seed=self.seed)
             except GraphError as error:
                 self.refused = f"checkpoint {self.account.policy.checkpoint.describe()}: {error.what}"
                 return
             self.first = self.first or (point.sizes, tracked)
-            compared = Compared(self.account, point.sizes, tracked)
+            compared = Compared(account, point.sizes, tracked)
             self.rows += [replace(row, note=point.why) for row in compared.rows()]
             self.differences += compared.differences()
+
+
+def running(account: Account, sizes: Mapping[str, int]) -> Account:
+    """Return an account, or the one of these sizes if not all of its ops run at them: a repeat may be empty.
+
+    >>> from symacct import load
+    >>> account = derive(load("mlp"))
+    >>> [running(account, {"B": 2, "D": 3, "L": count}) is account for count in (1, 0)]
+    [True, False]
+    """
+    exact = account.bind(sizes)
+    mine, theirs = ({node.label for node, _ in walk(one.graph.nodes)} for one in (account, exact))
+    return account if mine == theirs else exact
 
 
 def _static(checked: Sequence[_Checked]) -> Iterator[Row]:
@@ -209,7 +224,7 @@ def _static(checked: Sequence[_Checked]) -> Iterator[Row]:
     for one in checked:
         if one.first is not None:
             sizes, tracked = one.first
-            yield from static_rows(one.plain, sizes, tracked.gradients)
+            yield from static_rows(running(one.plain, sizes), sizes, tracked.gradients)
             return
 
 

@@ -148,7 +148,9 @@ class _Step:
     def micro_batch(self) -> None:
         """Run forward and backward; all but gradients ends here."""
         tracker, torch = self.run.tracker, self.torch
+        start = tracker.moment
         edge, unit = self._forward()
+        tracker.mark_alive(start)
         if self.saved is None:
             self.saved = tracker.alive()
         tracker.register(unit, "cotangent of the loss")

@@ -77,7 +77,7 @@ class Tracked:
         loss: the value of the loss, of the last micro-batch.
         gradients: of what trains, by tensor and iteration; None where none reached it.
         again: how often each op was run again, by label.
-        saved_peak: the most that was alive of what backward reads.
+        saved_peak: the most that was alive of what is kept for backward, and of what it reads.
         inputs: bytes of all graph inputs; they lived before.
     """
 

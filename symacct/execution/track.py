@@ -131,6 +131,17 @@ class Tracker:
         if one is not None:
             one.marked = True
 
+    @property
+    def moment(self) -> int:
+        """How often something has been made or has ended so far."""
+        return len(self._events)
+
+    def mark_alive(self, since: int) -> None:
+        """Mark what was made after a moment and is alive, without what is only held by hand."""
+        alive = set(map(id, self._known.values()))
+        for one, _ in self._events[since:]:
+            one.marked |= id(one) in alive
+
     def marked_peak(self) -> int:
         """Return the most bytes of marked storages that there ever were.
 
