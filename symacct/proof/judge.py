@@ -54,6 +54,7 @@ class Judged:
         detail: what a reader should know: an error, a value, why an ``instead`` fails.
         verdict: the whole verdict, where there is one.
         amount: for a calculation, what it comes to.
+        right: what the calculation of its ``instead`` comes to, where that is the value.
     """
 
     stated: Stated
@@ -62,6 +63,7 @@ class Judged:
     detail: str = ""
     verdict: Verdict | None = None
     amount: Amount | None = None
+    right: Amount | None = None
 
 
 def judge_file(file: ClaimFile, dirs: Sequence[str | Path] = ()) -> tuple[Judged, ...]:
@@ -166,17 +168,29 @@ def _place(target: str, folder: Path) -> str:
 
 
 def _calculated(stated: Stated, where: _On) -> Judged:
-    """Judge a calculation: its value must lie within a distance of the one that is stated."""
-    facts = read_facts(stated.calc, stated.let, on=where.machine, dirs=where.dirs)
-    found = amount(facts.text, stated.to, [*facts.lets, *facts.typed])
-    value = found.value if stated.to is None else convert(found.value, found.unit, stated.to)
+    """Judge a calculation, and its ``instead``: each lies within a distance of the value that is stated."""
+    found = _amount(stated, stated.calc, where)
     if stated.value is None:
         return Judged(stated, "proved", stated.expect == "proved", amount=found)
-    wanted = _number(stated.value)
+    got = "proved" if _comes_to_value(stated, found) else "refuted"
+    right = _amount(stated, stated.instead, where) if stated.instead else None
+    if right is not None and not _comes_to_value(stated, right):
+        detail = f"instead is another amount than {stated.value} {stated.to or ''}".rstrip()
+        return Judged(stated, got, ok=False, detail=detail, amount=found)
+    return Judged(stated, got, got == stated.expect, amount=found, right=right)
+
+
+def _amount(stated: Stated, text: str, where: _On) -> Amount:
+    facts = read_facts(text, stated.let, on=where.machine, dirs=where.dirs)
+    return amount(facts.text, stated.to, [*facts.lets, *facts.typed])
+
+
+def _comes_to_value(stated: Stated, found: Amount) -> bool:
+    value = found.value if stated.to is None else convert(found.value, found.unit, stated.to)
+    wanted = _number(str(stated.value))
     share = stated.within.endswith(PERCENT)
     room = _number(stated.within.removesuffix(PERCENT)) * (abs(wanted) / 100 if share else 1)
-    got = "proved" if abs(value - wanted) <= room else "refuted"
-    return Judged(stated, got, got == stated.expect, amount=found)
+    return bool(abs(value - wanted) <= room)
 
 
 def _number(text: str) -> Expr:

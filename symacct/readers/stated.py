@@ -29,7 +29,7 @@ LISTS = ("let", "assume")
 FLAGS = ("input_grad", "hold_output", "symbolic")
 KEYS = ("name", *TEXTS, *LISTS, *FLAGS)
 OF_CALCULATIONS = ("calc", "to", "value", "within")
-OF_BOTH = ("name", "let", "on", "expect", "source", "comment", *OF_SHEETS)
+OF_BOTH = ("name", "let", "on", "expect", "instead", "source", "comment", *OF_SHEETS)
 LONGEST_NAME = 120
 KINDS = {
     str: "a text", bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "a table"
@@ -47,7 +47,7 @@ class Stated:
         claim: the claim; empty for a calculation.
         calc: numbers and units; empty for a claim.
         expect: the verdict that is expected.
-        instead: the right statement, which must be proved.
+        instead: the right statement, which must be proved; the right calculation, which comes to the value.
         to: the unit of a calculation's result.
         value: what a calculation comes to, a number in that unit.
         within: how far it may be off: a number in that unit, or a share such as ``1 %``.
@@ -183,6 +183,9 @@ def _check_together(entry: Mapping[str, Any], texts: Mapping[str, str], place: s
     if "graph" in texts and "model" in texts:
         raise ReadError("a claim is of one graph", where=place, expected="graph or model", got="both")
     calculates = stated == ["calc"]
+    if calculates and texts.get("instead") and not texts.get("value"):
+        what = "instead is the calculation that comes to the value"
+        raise ReadError(what, where=place, expected='value = "..."', got="no value")
     allowed = [
         key
         for key in KEYS

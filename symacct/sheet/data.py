@@ -106,6 +106,8 @@ class Row:
         instead: the right term, where the formula is not exact.
         source: who states it.
         comment: what a reader should know.
+        note: what stands below it on a card.
+        cited: whether a card names its source.
         topic: the first words of the quantities in it, for selection.
         level: how far the name is indented.
         cells: behind the name, in a section that is a table.
@@ -122,6 +124,8 @@ class Row:
     instead: Cell = ()
     source: str = ""
     comment: str = ""
+    note: str = ""
+    cited: bool = False
     topic: frozenset[str] = frozenset()
     level: int = 0
     cells: tuple[Cell, ...] = ()
@@ -137,8 +141,10 @@ class Row:
     def notes(self, style: str) -> str:
         """Return what stands below: on a card who reports it, or why it is refused; in full all of it."""
         if style == "full":
-            return "; ".join(one for one in (self.comment, self.source) if one)
-        return {"reported": self.source, "refused": self.comment}.get(self.mark, "")
+            return "; ".join(dict.fromkeys(one for one in (self.note, self.comment, self.source) if one))
+        why = self.comment if self.mark == "refused" else ""
+        source = self.source if self.cited or self.mark == "reported" else ""
+        return "; ".join(one for one in (self.note or why, source) if one)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +155,13 @@ class Section:
         title: what stands above them.
         rows: the rows.
         heads: the columns of a table, where the rows are those of one: the first is their names.
+        note: a line below the title: what symbols stand for.
     """
 
     title: str
     rows: tuple[Row, ...]
     heads: tuple[str, ...] = ()
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

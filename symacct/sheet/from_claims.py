@@ -192,14 +192,23 @@ def _calculated(found: Judged, title: str) -> Row:
         return _row(
             stated, title, cell, holds=holds, mark="computed", worth=(Words(came),), topic=frozenset({"calc"})
         )
+    topic = frozenset({"calc"})
+    if found.got == "proved":
+        return _row(stated, title, cell, holds=holds, mark="computed", worth=(Words(came),), topic=topic)
     claimed = f"{stated.value} {stated.to or ''}".strip()
-    mark = "proved" if found.got == "proved" else "refuted"
-    worth: Cell = (Words(came if mark == "proved" else claimed),)
-    instead: Cell = () if mark == "proved" else (Words(came),)
-    return _row(
-        stated, title, cell, holds=holds, mark="computed" if mark == "proved" else mark, worth=worth,
-        instead=instead, topic=frozenset({"calc"}),
-    )  # fmt: skip
+    worth: Cell = (Words(claimed), Words("; comes to "), Words(came))
+    instead = _right_calculation(found, [*own, *of])
+    return _row(stated, title, cell, holds=holds, mark="refuted", worth=worth, instead=instead, topic=topic)
+
+
+def _right_calculation(found: Judged, names: Iterable[str]) -> Cell:
+    """Return the calculation that comes to what is claimed, and what it comes to; empty without one."""
+    stated = found.stated
+    if found.right is None:
+        return ()
+    of = figures(stated.instead) if stated.on else ()
+    came = shown_amount(found.right.value, found.right.unit, stated.to)
+    return (formula(stated.instead, [*names, *of]), Words(f" = {came}"))
 
 
 def _lets(stated: Stated, names: Iterable[str]) -> tuple[Cell, ...]:

@@ -86,14 +86,18 @@ def _digest(text: str) -> str:
 def _section(section: Section, sheet: Sheet, setter: Setter, count: Iterator[int]) -> str:
     if section.heads:
         title = words(word(section.title, sheet.lang))
-        return f"<h2>{title}</h2>\n{html_grid(section, setter, count)}"
+        return f"<h2>{title}</h2>\n{_note(section)}{html_grid(section, setter, count)}"
     heads = (word(one, sheet.lang) for one in ("quantity", "formula", "holds when", "worth"))
     head = "".join(f'<th scope="col">{words(one)}</th>' for one in heads)
     rows = "\n".join(_row(row, sheet, setter, next(count)) for row in section.rows)
     title = words(word(section.title, sheet.lang))
     steps = "".join(_steps(row, sheet, setter) for row in section.rows if row.steps)
     table = f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
-    return f'<h2>{title}</h2>\n<div class="wide">\n{table}\n</div>\n{steps}'
+    return f'<h2>{title}</h2>\n{_note(section)}<div class="wide">\n{table}\n</div>\n{steps}'
+
+
+def _note(section: Section) -> str:
+    return f'<p class="small">{words(section.note)}</p>\n' if section.note else ""
 
 
 def _steps(row: Row, sheet: Sheet, setter: Setter) -> str:

@@ -21,22 +21,26 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).resolve().parent / "layouts"
 TOP = ("title", "title_zh", "about", "about_zh", "style", "claims", "section", "sizes", "bench")
-OF_SECTIONS = ("title", "title_zh", "machine", "machines", "formats", "rows")
+OF_SECTIONS = ("title", "title_zh", "note", "note_zh", "machine", "machines", "formats", "rows")
 TABLES = ("machines", "formats")
 OF_ROWS = (
-    *("claim", "quantity", "say", "name", "name_zh", "say_zh", "source", "source_zh", "graph", "at"),
+    *("claim", "quantity", "say", "name", "name_zh", "say_zh", "source", "source_zh", "note", "note_zh"),
+    *("graph", "at"),
     *CHOICES,
 )
 OF_BENCHES = ("title", "title_zh", "graph", *CHOICES)
 STATES = ("claim", "quantity", "say")
+CITED = "cited"
+"""What makes a card name the source of a claim."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One row of a layout: texts by key."""
+    """One row of a layout: texts by key, and whether a card names its source."""
 
     where: str
     texts: Mapping[str, str]
+    cited: bool = False
 
     def get(self, key: str, lang: str = "en") -> str:
         """Return the text of a key, in a language where there is one."""
@@ -189,8 +193,8 @@ def claim_path(name: str, folder: Path) -> Path:
 
 def _part(table: dict[str, Any], where: str) -> Part:
     check_keys(table, OF_SECTIONS, where)
-    texts = {key: text for key in OF_SECTIONS[:3] if (text := text_of(table, key, where))}
-    held = [key for key in (*OF_SECTIONS[2:],) if table.get(key)]
+    texts = {key: text for key in OF_SECTIONS[:5] if (text := text_of(table, key, where))}
+    held = [key for key in OF_SECTIONS[4:] if table.get(key)]
     rows = table.get("rows", [])
     if len(held) != 1 or not isinstance(rows, list):
         got = " and ".join(held) if len(held) != 1 else kind(rows)
@@ -214,7 +218,10 @@ def _names(names: object, key: str, where: str) -> tuple[str, ...]:
 def _entry(table: object, where: str) -> Entry:
     if not isinstance(table, dict):
         raise ReadError("a row is a table", where=where, expected='{ claim = "..." }', got=kind(table))
-    check_keys(table, OF_ROWS, where)
+    check_keys(table, (*OF_ROWS, CITED), where)
+    cited = table.get(CITED, False)
+    if not isinstance(cited, bool):
+        raise ReadError("cited is true or false", where=where, expected="cited = true", got=kind(cited))
     texts = {key: text for key in OF_ROWS if (text := text_of(table, key, where))}
     stated = [key for key in STATES if key in texts]
     if len(stated) != 1:
@@ -224,7 +231,7 @@ def _entry(table: object, where: str) -> Entry:
         raise ReadError("what is reported has a source", where=where, expected='source = "..."', got="none")
     if stated == ["quantity"] and "graph" not in texts:
         raise ReadError("a quantity is one of a graph", where=where, expected='graph = "gpt"', got="none")
-    return Entry(where, texts)
+    return Entry(where, texts, cited)
 
 
 def _toml(text: str, file: str) -> dict[str, Any]:

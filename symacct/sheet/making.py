@@ -67,16 +67,23 @@ class _Laid:
         self.accounts: dict[object, Account] = {}
 
     def section(self, part: Part) -> Section:
-        title = part.head.get("title", self.lang)
+        title, note = (part.head.get(key, self.lang) for key in ("title", "note"))
         if part.machine:
             made = machine_section(load_machine(part.machine))
             rows = tuple(replace(row, topic=frozenset({"machine"})) for row in made.rows)
-            return Section(title or made.title, rows)
+            return Section(title or made.title, rows, note=note)
         if part.table:
-            return replace(_table(part), title=title)
-        return Section(title, tuple(self.row(entry) for entry in part.rows))
+            return replace(_table(part), title=title, note=note)
+        return Section(title, tuple(self.row(entry) for entry in part.rows), note=note)
 
     def row(self, entry: Entry) -> Row:
+        """Return one row, with its note."""
+        row = self.plain(entry)
+        if entry.cited and not row.source:
+            raise ReadError("a cited row has a source", where=entry.where, expected="source", got="none")
+        return replace(row, note=entry.get("note", self.lang), cited=entry.cited)
+
+    def plain(self, entry: Entry) -> Row:
         if said := entry.get("say", self.lang):
             source = entry.get("source", self.lang)
             name = entry.get("name", self.lang)
@@ -157,12 +164,15 @@ def of_claims(files: Sequence[ClaimFile], *, lang: str = "en", style: str = "car
     claims = Claims()
     sections = tuple(section for file in files for section in _sections(claims, file, lang))
     title = files[0].title(lang) if len(files) == 1 else ", ".join(file.name for file in files)
-    source = files[0].source if len(files) == 1 else ""
+    source = "; ".join(dict.fromkeys(file.source for file in files if file.source))
     return completed(Sheet(title, source, sections, style, lang, tuple(claims.differs)))
 
 
 def _sections(claims: Claims, file: ClaimFile, lang: str) -> Iterator[Section]:
-    """Yield the sections of a file: a claim stands under the last title above it, else under the file's."""
+    """Yield the sections of a file: a claim stands under the last title above it, else under the file's.
+
+    What is reported is the word of the file's source, where it names none; what was worked out here is not.
+    """
     title, rows = file.title(lang), list[Row]()
     for stated in file.claims:
         if stated.section:
@@ -170,7 +180,8 @@ def _sections(claims: Claims, file: ClaimFile, lang: str) -> Iterator[Section]:
                 yield Section(title, tuple(rows))
             title, rows = (stated.section_zh if lang == "zh" else "") or stated.section, []
         row = claims.row(stated, file.path.parent, stated.called(lang))
-        rows.append(row if row.source else replace(row, source=file.source))
+        told = row.mark == "reported" and not row.source
+        rows.append(replace(row, source=file.source) if told else row)
     yield Section(title, tuple(rows))
 
 

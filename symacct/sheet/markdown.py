@@ -34,6 +34,7 @@ def markdown_of(sheet: Sheet) -> str:
     lines += [words(sheet.about), ""] if sheet.about else []
     for section in sheet.sections:
         lines += [f"## {words(word(section.title, sheet.lang))}", ""]
+        lines += [words(section.note), ""] if section.note else []
         if section.heads:
             lines += [*markdown_grid(section, setter), ""]
             continue

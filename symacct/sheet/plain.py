@@ -27,13 +27,15 @@ def text_of(sheet: Sheet, width: int = 100) -> str:
     lines = [*wrap(words(sheet.title), width), *(wrap(words(sheet.about), width) if sheet.about else [])]
     heads = [Column(word(one, sheet.lang)) for one in ("quantity", "formula", "holds when", "worth")]
     for section in sheet.sections:
+        lines += ["", words(word(section.title, sheet.lang))]
+        lines += wrap(words(section.note), width) if section.note else []
         if section.heads:
-            lines += ["", words(word(section.title, sheet.lang)), "", text_grid(section, setter, width)]
+            lines += ["", text_grid(section, setter, width)]
             continue
         rows: list[tuple[str, ...] | str] = []
         for row in section.rows:
             rows += _rows(row, sheet, setter)
-        lines += ["", words(word(section.title, sheet.lang)), ""]
+        lines.append("")
         lines.append(as_text(Table(tuple(heads), tuple(rows)).trimmed(), width))
         lines += [line for row in section.rows if row.steps for line in _steps(row, sheet, setter, width)]
     return "\n".join([*lines, "", *wrap(LEGEND[sheet.lang], width), ""])

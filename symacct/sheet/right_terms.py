@@ -19,12 +19,14 @@ from symacct.nodes import repeat_counts
 from symacct.printers import text as plain_text
 from symacct.proof.decide import decide
 from symacct.report.factor import factored
-from symacct.sheet.data import Cell, Sign, Words
+from symacct.sheet.data import Cell, Math, Sign, Words
 from symacct.sheet.readback import value
 from symacct.sheet.statement import Statement, figures, formula
 from symacct.units import read_unit
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from sympy import Expr
 
     from symacct.account import Account
@@ -88,11 +90,29 @@ def _exact(exact: Expr, account: Account, quantity: str, names: frozenset[str]) 
 
 
 def _same_left(right: Statement, said: Statement) -> Cell:
-    """Return a right statement, without the left side where that is the one of the claim."""
+    """Return a right statement, without the left side where that is the one of the claim.
+
+    What its names stand for follows where the claim says something else; alone, where only that differs.
+    """
     regions = tuple(item for cell in right.regions for item in (Words(" if "), *cell))
+    known = [_meant(cell) for cell in said.where]
+    bound = [cell for cell in right.where if _meant(cell) not in known]
+    if bound and _meant(right.cell) == _meant(said.cell) and not regions:
+        return _joined(bound)
+    where = (Words(" where "), *_joined(bound)) if bound else ()
     if right.quantity and right.quantity != said.quantity:
-        return (*right.sides(right.claim), *regions)
-    return (*right.cell, *regions)
+        return (*right.sides(right.claim), *regions, *where)
+    return (*right.cell, *regions, *where)
+
+
+def _meant(cell: Cell) -> tuple[object, ...]:
+    """Return what a cell says, whatever text it was read from."""
+    return tuple(item.tree if isinstance(item, Math) else item for item in cell)
+
+
+def _joined(cells: Iterable[Cell]) -> Cell:
+    """Return cells with commas between."""
+    return tuple(item for place, cell in enumerate(cells) for item in ((Sign(","),) * bool(place) + cell))
 
 
 def _true_threshold(verdict: Verdict, said: Statement) -> Cell:

@@ -84,6 +84,7 @@ def _body(sheet: Sheet) -> list[str]:
             lines += _wide(section, setter, card=card)
             continue
         lines.append(f"\\head{{{words(word(section.title, sheet.lang))}}}")
+        lines += [_note(section)] * bool(section.note)
         if section is next(one for one in sheet.sections if not one.heads):
             lines.append(f"\\row{{\\itshape {heads[0]}}}{{\\itshape {second}}}{{\\itshape {heads[3]}}}")
         lines += [_row(row, sheet, setter) for row in section.rows]
@@ -98,8 +99,13 @@ def _wide(section: Section, setter: Setter, *, card: bool) -> Iterator[str]:
     """Yield a section that is a table; on a card it stands over both columns."""
     yield from [COLUMNS_END] * card
     yield f"\\head{{{words(word(section.title, setter.lang))}}}"
+    yield from [_note(section)] * bool(section.note)
     yield from tex_grid(section, setter)
     yield from [COLUMNS] * card
+
+
+def _note(section: Section) -> str:
+    return f"{{\\fine\\color{{told}} {words(section.note)}\\par}}"
 
 
 def _row(row: Row, sheet: Sheet, setter: Setter) -> str:
