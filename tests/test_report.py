@@ -89,25 +89,27 @@ def test_terms_add_up_and_values_agree_with_a_second_derivation(name):
         assert (
             sum((line.value for line in terms), Integer(0)) == whole.value == account.value(whole.name, sizes)
         )
-        assert sum(line.share for line in terms) == (whole.share or 0) == (1000 if whole.value else 0)
+        assert (whole.share or 0) == (1000 if whole.value else 0)
+        for line in lines:
+            exact = Fraction(1000 * int(line.value), int(whole.value)) if whole.value else Fraction(0)
+            assert 2 * line.share <= 2 * exact + 1 < 2 * line.share + 2, (section.title, line.name)
 
 
 @given(st.lists(st.integers(0, 10**12), min_size=1, max_size=12))
-def test_shares_add_up_and_are_off_by_less_than_a_tenth(parts):
+def test_each_share_is_rounded_by_itself(parts):
     found = shares([Integer(part) for part in parts], Integer(sum(parts)))
     if sum(parts) == 0:
         assert found == [0] * len(parts)
         return
-    assert sum(found) == 1000
-    assert all(
-        abs(Fraction(1000 * part, sum(parts)) - share) < 1 for part, share in zip(parts, found, strict=True)
-    )
+    exact = [Fraction(1000 * part, sum(parts)) for part in parts]
+    assert all(-1 <= 2 * (true - part) < 1 for true, part in zip(exact, found, strict=True))
+    assert len({*zip(parts, found, strict=True)}) == len({*parts}), "what is equal has equal shares"
 
 
 def test_a_share_that_depends_on_sizes_is_left_out(chain):
     lines = {line.name: line for line in summary(chain).lines}
     assert lines["flops.forward.matmul"].share is None
-    assert lines["memory.optimizer"].share == 666
+    assert lines["memory.optimizer"].share == 667
     at = {line.name: line for line in summary(chain, {"B": 8, "D": 4, "L": 2}).lines}
     assert at["flops.forward.matmul"].share == 400
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from symacct.algebra.normal import total
 from symacct.report.data import Line, Report, Section
-from symacct.report.figures import shares
+from symacct.report.figures import share, shares
 from symacct.report.summary import View, report, view
 
 if TYPE_CHECKING:
@@ -38,9 +38,9 @@ def explained(shown: View, name: str) -> Section:
         return Section(name, (whole,))
     found = shares([term.amount for term in terms], whole.amount)
     if found is not None:
-        terms = [replace(term, share=share) for term, share in zip(terms, found, strict=True)]
-        whole = replace(whole, share=sum(found))
-    return Section(name, (*_grouped(terms), whole))
+        terms = [replace(term, share=one) for term, one in zip(terms, found, strict=True)]
+        whole = replace(whole, share=share(whole.amount, whole.amount))
+    return Section(name, (*_grouped(terms, whole), whole))
 
 
 def terms_of(shown: View, name: str) -> list[Line]:
@@ -61,7 +61,7 @@ def terms_of(shown: View, name: str) -> list[Line]:
     ]
 
 
-def _grouped(terms: Sequence[Line]) -> list[Line]:
+def _grouped(terms: Sequence[Line], whole: Line) -> list[Line]:
     """Return the terms by phase and outermost repeat, each group of several under its subtotal."""
     groups: dict[tuple[str, str], list[Line]] = {}
     for term in terms:
@@ -69,13 +69,13 @@ def _grouped(terms: Sequence[Line]) -> list[Line]:
     lines: list[Line] = []
     for (phase, repeat), members in groups.items():
         title = f"{phase}, {f'all of {repeat}' if repeat else ONCE}" if phase else repeat or ONCE
-        lines.append(_subtotal(title, members))
+        lines.append(_subtotal(title, members, whole))
         lines += [replace(term, level=1) for term in members]
     return lines
 
 
-def _subtotal(title: str, members: Sequence[Line]) -> Line:
+def _subtotal(title: str, members: Sequence[Line], whole: Line) -> Line:
     first = members[0]
     value = None if first.value is None else total(one.value for one in members if one.value is not None)
-    share = None if first.share is None else sum(one.share or 0 for one in members)
-    return Line(title, total(one.expr for one in members), first.unit, (), value, share)
+    part = None if first.share is None else share(total(one.amount for one in members), whole.amount)
+    return Line(title, total(one.expr for one in members), first.unit, (), value, part)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Context
 from fractions import Fraction
+from math import floor
 from typing import TYPE_CHECKING
 
 from symacct.printers import text
@@ -112,27 +113,28 @@ def ratio(part: Expr, whole: Expr) -> Fraction | None:
     return None if found or not only.is_Rational else Fraction(int(only.p), int(only.q))
 
 
-def shares(parts: Sequence[Expr], whole: Expr) -> list[int] | None:
-    """Return the parts in tenths of a percent that add up to the whole's 1000; all 0 where it is 0.
+def share(part: Expr, whole: Expr) -> int | None:
+    """Return a part in tenths of a percent of a whole, rounded by itself; None where that depends on sizes.
 
-    None where a share depends on sizes. The largest remainders are rounded up.
+    >>> from sympy import Integer
+    >>> share(Integer(2), Integer(3)), share(Integer(1), Integer(2000)), share(Integer(0), Integer(0))
+    (667, 1, 0)
+    """
+    found = ratio(part, whole)
+    return None if found is None else floor(PERCENT * found + Fraction(1, 2))
+
+
+def shares(parts: Sequence[Expr], whole: Expr) -> list[int] | None:
+    """Return the parts in tenths of a percent, each rounded by itself; all 0 where the whole is 0.
+
+    None where a share depends on sizes. What is equal has equal shares; they need not add up to 1000.
 
     >>> from sympy import Integer
     >>> shares([Integer(1)] * 3, Integer(3))
-    [334, 333, 333]
+    [333, 333, 333]
     """
-    found = [ratio(part, whole) for part in parts]
-    if any(one is None for one in found):
-        return None
-    if whole == 0:
-        return [0] * len(parts)
-    ratios = [one * PERCENT for one in found if one is not None]
-    shown = [one.numerator // one.denominator for one in ratios]
-    missing = PERCENT - sum(shown)
-    order = sorted(range(len(parts)), key=lambda place: (shown[place] - ratios[place], place))
-    for place in order[: max(0, missing)]:
-        shown[place] += 1
-    return shown
+    known = [one for one in (share(part, whole) for part in parts) if one is not None]
+    return known if len(known) == len(parts) else None
 
 
 def percent(share: int | None) -> str:

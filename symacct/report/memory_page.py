@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from symacct.algebra.normal import total
 from symacct.printers import text
 from symacct.report.data import Line, Report, Section
-from symacct.report.figures import shares
+from symacct.report.figures import share, shares
 from symacct.report.memory import Small, at_sizes, beside, categories, small_cases, tensors
 from symacct.report.memory_lower import Option, lower
 from symacct.report.memory_peak import FEW, Peak, Peaks, peak
@@ -152,8 +152,8 @@ def folded(made: Memory) -> list[Line]:
         rest = lines[MOST_ALIVE:]
         lines = lines[:MOST_ALIVE]
         value = None if rest[0].value is None else total(one.value for one in rest if one.value is not None)
-        share = None if rest[0].share is None else sum(one.share or 0 for one in rest)
+        part = None if rest[0].share is None else share(total(one.amount for one in rest), whole.amount)
         expr = total(one.expr for one in rest)
-        lines.append(Line(f"{len(rest)} others (--all)", expr, "byte", value=value, share=share))
-    share = None if lines[0].share is None else sum(line.share or 0 for line in lines)
-    return [*lines, replace(whole, share=share)]
+        lines.append(Line(f"{len(rest)} others (--all)", expr, "byte", value=value, share=part))
+    part = None if lines[0].share is None else share(whole.amount, whole.amount)
+    return [*lines, replace(whole, share=part)]

@@ -14,7 +14,7 @@ from symacct.nodes import Node, repeat_counts, walk
 from symacct.printers import text
 from symacct.report.conditions import listed
 from symacct.report.data import Line, Report, Section
-from symacct.report.figures import shares
+from symacct.report.figures import share, shares
 from symacct.report.names import GROUPS, SHORT, Group
 from symacct.terms import QUANTITIES
 
@@ -153,8 +153,8 @@ def with_shares(parts: Sequence[Line], whole: Sequence[Line]) -> tuple[Line, ...
     found = shares([one.amount for one in parts], whole[0].amount)
     if found is None or total(one.expr for one in parts) != whole[0].expr:
         return (*parts, replace(whole[0], total=True))
-    lines = [replace(one, share=share) for one, share in zip(parts, found, strict=True)]
-    return (*lines, replace(whole[0], share=sum(found), total=True))
+    lines = [replace(one, share=part) for one, part in zip(parts, found, strict=True)]
+    return (*lines, replace(whole[0], share=share(whole[0].amount, whole[0].amount), total=True))
 
 
 def report(shown: View, sections: Sequence[Section]) -> Report:

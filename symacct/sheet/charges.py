@@ -43,7 +43,7 @@ class Charge:
         each: what one element, or one point of a contraction, is charged.
         factors: the sizes whose product is the number of elements in one iteration.
         times: how many iterations there are.
-        equation: of the first one, where it is a contraction.
+        equations: of each one, where they are contractions.
     """
 
     labels: tuple[str, ...]
@@ -53,7 +53,7 @@ class Charge:
     each: Expr
     factors: tuple[Expr, ...]
     times: Expr
-    equation: str = field(default="", compare=False)
+    equations: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def once(self) -> Expr:
@@ -83,13 +83,15 @@ def charges(account: Account, name: str) -> list[Charge]:
 
 def alike(found: Iterable[Charge], account: Account) -> list[Charge]:
     """Return charges with those joined that differ in their labels alone."""
-    groups: dict[Charge, list[str]] = {}
+    groups: dict[Charge, list[Charge]] = {}
     for one in found:
         ordered = tuple(sorted(one.factors, key=lambda factor: _place(factor, account)))
-        groups.setdefault(replace(one, labels=(), factors=ordered), []).extend(one.labels)
+        groups.setdefault(replace(one, labels=(), factors=ordered), []).append(one)
     joined: dict[Charge, Expr] = {}
-    for one, labels in groups.items():
-        apart = replace(one, labels=tuple(labels), times=ONE)
+    for one, members in groups.items():
+        labels = tuple(label for each in members for label in each.labels)
+        equations = tuple(text for each in members for text in each.equations)
+        apart = replace(one, labels=labels, equations=equations, times=ONE)
         joined[apart] = joined.get(apart, as_expr(0)) + one.times
     return [replace(one, times=normal(times)) for one, times in joined.items()]
 
@@ -130,8 +132,8 @@ def _flops(account: Account, name: str) -> Iterator[Charge]:
             each = normal(sum(price for _, price in rows))
             first = rows[0][0]
             if each != 0:
-                kind, equation = _kind(rows, nodes)
-                yield Charge((label,), phase, first.path, kind, each, factors, times, equation)
+                kind, equations = _kind(rows, nodes)
+                yield Charge((label,), phase, first.path, kind, each, factors, times, equations)
 
 
 def _taken_apart(
@@ -160,16 +162,16 @@ def _points(node: Node, account: Account) -> tuple[Expr, ...]:
     return tuple(size for size in sizes.values() if size != 1)
 
 
-def _kind(rows: list[tuple[Row, Expr]], nodes: Mapping[str, Node]) -> tuple[str, str]:
+def _kind(rows: list[tuple[Row, Expr]], nodes: Mapping[str, Node]) -> tuple[str, tuple[str, ...]]:
     """Return which primitives make up the price, or a contraction and its equation."""
     row, _ = rows[0]
     node = nodes.get(row.label)
     if row.primitive == "fma" and node is not None and isinstance(node.op, Einsum):
-        return CONTRACTION, node.op.equation
+        return CONTRACTION, (node.op.equation,)
     if len(rows) == 1:
-        return row.primitive, ""
+        return row.primitive, ()
     made = " + ".join(one.primitive if each == 1 else f"{each} {one.primitive}" for one, each in rows)
-    return made, ""
+    return made, ()
 
 
 # ---- bytes that move ----

@@ -111,14 +111,15 @@ class Derivation:
     # ---- by parts that are derived above ----
 
     def is_same(self, other: str) -> bool:
-        """Say whether another quantity on the sheet, derived before this one, has the same terms."""
+        """Say whether another quantity on the sheet, derived before this one, has the same terms, each as often."""
         account = self.account
         before = list(self.above)
         if before.index(other) >= (before.index(self.name) if self.name in before else len(before)):
             return False
         if other in OTHERS or other in OF_RATIOS or unit_of(other) != unit_of(self.name):
             return False
-        return {*_terms(account, other)} == {*_terms(account, self.name)}
+        same = Counter(_terms(account, other)) == Counter(_terms(account, self.name))
+        return same and is_zero(account[other].expr - self.expr)
 
     def parts(self) -> list[str]:
         """Return the quantities on this sheet that add up to this one."""
@@ -265,19 +266,29 @@ class Derivation:
         )
 
     def labelled(self, one: Charge) -> str:
-        """Return what is charged alike: its first names, and what it is."""
+        """Return what is charged alike: its first names, and what it is; each where they are unlike."""
         first = one.path[0] if one.path else ""
         root = first.partition("/")[0] + "/" if first else ""
-        counted = Counter(label.removeprefix(root) for label in one.labels)
-        labels = [f"{times} × {label}" if times > 1 else label for label, times in counted.items()]
+        short = [label.removeprefix(root) for label in one.labels]
+        alike = len({*one.equations}) < 2
+        names = (
+            short
+            if alike
+            else [label + self.as_what(text) for label, text in zip(short, one.equations, strict=True)]
+        )
+        labels = [f"{times} × {label}" if times > 1 else label for label, times in Counter(names).items()]
         shown = ", ".join(labels[:MOST_LABELS])
         if len(labels) > MOST_LABELS:
             shown = say("and more", self.lang, shown, len(labels) - MOST_LABELS)
         if one.kind.startswith(("reads", "writes")):
             return say(one.kind, self.lang, shown)
-        kind = one.equation.replace("->", "→") if one.kind == CONTRACTION else one.kind
+        kind = one.equations[0] if one.kind == CONTRACTION else one.kind
         known = not kind or labels == [kind] or labels[0].endswith(f"/{kind}")
-        return shown if known else shown + say("where", self.lang, kind)
+        return shown if known or not alike else shown + self.as_what(kind)
+
+    def as_what(self, kind: str) -> str:
+        """Return what an op is, to stand behind its name."""
+        return say("where", self.lang, kind.replace("->", "→"))
 
     def not_formed(self) -> str:
         """Return the gradients of operands that are not wanted, where the op's other operand has one."""
