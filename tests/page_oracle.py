@@ -85,8 +85,19 @@ def _made(one, choices):
 # ---- quantities ----
 
 
+KNOWN: dict[object, tuple[Account, Account]] = {}
+"""Accounts by the account and the choices that they are made of; the first keeps its identity."""
+
+
 def under(account: Account, given) -> Account:
     """Return an account under choices, as a run with these flags would be derived."""
+    key = (id(account), tuple(given.items()))
+    if key not in KNOWN:
+        KNOWN[key] = account, _under(account, given)
+    return KNOWN[key][1]
+
+
+def _under(account, given):
     read = {
         "precision": precision,
         "checkpoint": checkpoint,

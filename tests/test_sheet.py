@@ -514,7 +514,9 @@ def _quoted(text):
 def test_hostile_text_stays_text_in_html(hostile):
     page = Tags()
     page.feed(html_of(hostile))
-    assert not any(tag in {"script", "a", "img", "link", "iframe"} for tag, _ in page.tags)
+    assert not any(tag in {"a", "img", "link", "iframe"} for tag, _ in page.tags)
+    own = [{"type": "application/json", "id": "sheet-data"}, {}]
+    assert [dict(attrs) for tag, attrs in page.tags if tag == "script"] in ([], own)
     assert any(HOSTILE[0] in said for said in page.said)
     assert not any("http" in value for _, attrs in page.tags for value in attrs.values() if value)
 
@@ -542,7 +544,7 @@ def test_a_file_of_its_own_needs_no_network(shipped):
     assert not any({"src", "href"} & set(attrs) for _, attrs in page.tags)
     assert "url(" not in made
     assert "@import" not in made
-    assert len(made.encode()) < 100_000
+    assert len(made.encode()) < 1_000_000
 
 
 # ---- layouts, and the goldens ----
