@@ -40,6 +40,9 @@ MOST_DIGITS = 9
 ITEMS = ("params", "grads", "master", "states", "activations")
 NO_NUMBERS = ("bool", "int64", "int32")
 COMPUTED = ("fp64", "fp32", "bf16", "fp16")
+BYTE = 8
+PACKED = "packed: blocks and bytes not padded"
+"""What is assumed of formats of blocks and of less than a byte: a tensor takes its elements times their bits."""
 NOTES = MappingProxyType({"bf16": "no fp32 copy of the parameters"})
 
 
@@ -55,9 +58,16 @@ class Precision:
     activations: str
 
     def describe(self) -> str:
-        """Return the name, and what a reader should know: for one by items, every item."""
+        """Return the name, and what a reader should know: for one by items, every item.
+
+        >>> precision("params=mxfp4").describe().partition(" (")[2]
+        'packed: blocks and bytes not padded)'
+        """
         if self.name not in PRECISIONS:
-            return ", ".join(f"{item} {getattr(self, item) or 'none'}" for item in ITEMS)
+            shown = ", ".join(f"{item} {getattr(self, item) or 'none'}" for item in ITEMS)
+            kept = (getattr(self, item) for item in ITEMS)
+            packed = any(DTYPE_BITS[one] % BYTE for one in kept if one is not None)
+            return f"{shown} ({PACKED})" if packed else shown
         note = NOTES.get(self.name)
         return f"{self.name} ({note})" if note else self.name
 
