@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from symacct.machines import Figure, Machine
 
 TERA, GIGA = 10**12, 10**9
-HEADS = ("machine", "16 bits", "fp8", "int8", "vector fp32", "GB/s", "GB", "ridge", "W", "source")
+HEADS = ("machine", "16 bits", "fp8", "int8", "vector fp32", "GB/s", "nominal GB", "ridge", "W", "source")
 """Rates in TFLOP/s (Top/s of integers), the ridge of 16 bits in FLOP/byte."""
 SIXTEEN = ("bf16", "fp16")
 ABSENT = "–"

@@ -43,6 +43,7 @@ _FIXED = {
     "16 bits": "16 位",
     "vector fp32": "向量 fp32",
     "ridge": "拐点",
+    "nominal GB": "标称 GB",
     "format": "格式",
     "bits": "位数",
     "e + m, bias": "e + m，偏置",
@@ -61,10 +62,10 @@ _FIXED = {
     "10⁹ elements": "10⁹ 个元素",
 }
 LEGEND = {
-    "en": "Derived or judged, and read back, when this was made. proved: for all sizes under the conditions; "
+    "en": "Derived or judged, and read back, when this was made. proved: for all sizes under the conditions, or in the limit named; "
     "leading order, upper or lower bound: not exact, the right term follows; reported: stated by the source, "
     "judged by nobody here. FLOP: 2 per multiply-add; GB = 10⁹ byte; bf16 unless said.",
-    "zh": "每个公式都在生成时推导或判定，并读回核对。已证：在所列条件下对一切尺寸成立；"
+    "zh": "每个公式都在生成时推导或判定，并读回核对。已证：在所列条件下对一切尺寸（或在所列极限下）成立；"
     "主项、上界、下界：并不精确，"
     "其后为正确公式；转述：出自来源，此处未判定。一次乘加为 2 FLOP；GB = 10⁹ byte；未注明时为 bf16。",
 }
