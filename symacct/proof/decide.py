@@ -29,6 +29,11 @@ RELATIONS: tuple[str, ...] = ("=", "<=", ">=", "<", ">", "~", "O", "Theta")
 
 AT_MOST = frozenset({"zero", "negative", "nonpositive"})
 BELOW = frozenset({"negative"})
+ONE_SIGN = "with sizes counted from their least values all coefficients have one sign"
+A_NUMBER, OTHER_NUMBER = (
+    "the difference is a number, with that sign",
+    "the difference is a number, without that sign",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +106,11 @@ def _ordered(left: Expr, relation: str, right: Expr, box: Box, most: int) -> Dec
     strict = relation in ("<", ">")
     answer, _ = ("unknown", None) if gap.has(Max, Min) else sign_on_box(gap, box.lower)
     if answer in (BELOW if strict else AT_MOST):
-        return Decision("proved", "with sizes counted from their least values all coefficients have one sign")
+        return Decision("proved", ONE_SIGN if names_of(gap) else A_NUMBER)
     test = _comparison(relation)
     point = counterexample(left, right, test, box.lower, box.conditions, most)
     if point is not None:
-        return Decision("refuted", "it fails at a point", point)
+        return Decision("refuted", "it fails at a point" if names_of(gap) else OTHER_NUMBER, point)
     return Decision("undecided", "no sign of the difference could be shown, and no failing sizes found")
 
 

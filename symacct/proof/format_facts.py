@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from symacct import formats
 from symacct.errors import RuleError, SymacctError
+from symacct.formats.shown import dyadic
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 
 FACTS = ("epsilon", "largest", "smallest", "bits", "round")
 CALLED = re.compile(rf"(?<![\w.])({'|'.join(FACTS)})\(\s*([\w-]+)\s*(?:,([^(),]*))?\)")
-SHORT, MOST_POWER = 10**6, 64
-"""Below the first a quotient is written as one; the second is the largest exponent of a formula."""
+SHORT = 10**6
+"""Below this above and below a quotient is written as one."""
 
 
 def named(text: str, taken: Collection[str], made: dict[str, str], notes: dict[str, None]) -> str:
@@ -87,21 +88,15 @@ def _lacks(found: Element | Block, what: str) -> RuleError:
 
 
 def _written(value: Fraction) -> str:
-    """Return an exact number as a claim writes it, powers of two apart where they are long.
+    """Return an exact number as a claim writes it, with a power of two where it is long.
 
     >>> from fractions import Fraction
     >>> _written(Fraction(448)), _written(Fraction(17, 4)), _written(Fraction(1, 2**24))
-    ('448', '17/4', '2^(-24)')
-    >>> _written(Fraction(2**127))
-    '2^(64)*2^(63)'
+    ('448', '17/4', '2^-24')
+    >>> _written(2**1024 - Fraction(2**971))
+    '(2 - 2^-52) * 2^1023'
     """
     top, below = abs(value.numerator), value.denominator
-    sign = "-" if value < 0 else ""
     odd = top // (top & -top) if top else 0
-    twos = (top & -top).bit_length() - below.bit_length() if top else 0
-    if below & (below - 1) or not twos or (odd > 1 and max(top, below) < SHORT):
-        return f"{sign}{top}" if below == 1 else f"{sign}{top}/{below}"
-    whole, rest = divmod(abs(twos), MOST_POWER)
-    powers = [*([MOST_POWER] * whole), *([rest] if rest else [])]
-    factors = [f"2^({'-' if twos < 0 else ''}{power})" for power in powers]
-    return sign + "*".join([*([str(odd)] if odd > 1 else []), *factors])
+    plain = bool(below & (below - 1)) or odd == top * below or (odd > 1 and max(top, below) < SHORT)
+    return str(value) if plain else dyadic(value)

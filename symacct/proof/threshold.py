@@ -44,6 +44,7 @@ TESTS: dict[str, Callable[[Fraction], bool]] = {
     ">": lambda value: value > 0,
 }
 SIGNS = {"positive": 1, "negative": -1}
+BOTH_WAYS = "on one side of it the condition is proved, on the other its denial; the kernel accepts both"
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,16 +186,26 @@ def _judged(verdict: Verdict, threshold: Threshold, left: Expr, right: Expr) -> 
     found = threshold.crossing
     same = found is not None and is_zero(found.value - threshold.value)
     if same and threshold.holds == threshold.relation:
-        return Decision("proved", f"the difference is linear in {threshold.name}, and 0 there")
+        return Decision("proved", _alone(left - right, threshold.name))
     near = found is None or not names_of(found.value - threshold.value)
     if near and _both_ways(verdict, threshold, left, right):
-        return Decision("proved", "a witness was found for either side of it that the kernel accepts")
+        return Decision("proved", BOTH_WAYS)
     point = _disagreement(verdict, threshold, left, right)
     if point is not None:
         return Decision("refuted", "one holds and the other does not at a point", point)
     if found is None:
-        return Decision("undecided", f"the difference is not linear in {threshold.name}")
+        return Decision("undecided", f"where the sides are equal was not solved for {threshold.name}")
     return Decision("undecided", "no sizes were found at which one holds and the other does not")
+
+
+def _alone(gap: Expr, name: str) -> str:
+    """Return why a difference has one sign below its only root and the other above it."""
+    table, below = fraction(read(gap))
+    at = symbol(name)
+    linear = {dict(monomial).get(at, 0) for monomial in table} == {0, 1}
+    if linear and not any(base.has(at) for base in below):
+        return f"the difference is linear in {name}, and 0 there"
+    return f"the difference changes its sign there, and nowhere else as {name} grows"
 
 
 def _both_ways(verdict: Verdict, threshold: Threshold, left: Expr, right: Expr) -> bool:
