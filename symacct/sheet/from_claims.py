@@ -196,7 +196,7 @@ def _calculated(found: Judged, title: str) -> Row:
     if found.got == "proved":
         return _row(stated, title, cell, holds=holds, mark="computed", worth=(Words(came),), topic=topic)
     claimed = f"{stated.value} {stated.to or ''}".strip()
-    worth: Cell = (Words(claimed), Words("; comes to "), Words(came))
+    worth: Cell = (Words(claimed), Words("; comes to "), Words(_in_one_unit(came)))
     instead = _right_calculation(found, [*own, *of])
     return _row(stated, title, cell, holds=holds, mark="refuted", worth=worth, instead=instead, topic=topic)
 
@@ -208,7 +208,16 @@ def _right_calculation(found: Judged, names: Iterable[str]) -> Cell:
         return ()
     of = figures(stated.instead) if stated.on else ()
     came = shown_amount(found.right.value, found.right.unit, stated.to)
-    return (formula(stated.instead, [*names, *of]), Words(f" = {came}"))
+    return (formula(stated.instead, [*names, *of]), Words(f" = {_in_one_unit(came)}"))
+
+
+def _in_one_unit(came: str) -> str:
+    """Return an amount without what it is in another unit.
+
+    >>> _in_one_unit("104 GB = 96.86 GiB")
+    '104 GB'
+    """
+    return came.partition(" = ")[0]
 
 
 def _lets(stated: Stated, names: Iterable[str]) -> tuple[Cell, ...]:

@@ -94,7 +94,7 @@ def _same_left(right: Statement, said: Statement) -> Cell:
 
     What its names stand for follows where the claim says something else; alone, where only that differs.
     """
-    regions = tuple(item for cell in right.regions for item in (Words(" if "), *cell))
+    regions = (Words(" if "), *_joined(right.regions)) if right.regions else ()
     known = [_meant(cell) for cell in said.where]
     bound = [cell for cell in right.where if _meant(cell) not in known]
     if bound and _meant(right.cell) == _meant(said.cell) and not regions:

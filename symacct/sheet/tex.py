@@ -120,11 +120,9 @@ def _row(row: Row, sheet: Sheet, setter: Setter) -> str:
     if row.instead:
         formula += f"\\newline {words(word('right', sheet.lang))}: {setter.set(row.instead, row.name)}"
     holds = "; ".join(setter.set(cell, row.name) for cell in row.holds)
-    if holds:
-        formula += f"\\newline {{\\fine\\color{{told}}{holds}}}"
-    notes = row.notes(sheet.style)
-    if notes:
-        formula += f"\\newline {{\\fine\\color{{told}}{words(notes)}}}"
+    small = "; ".join(one for one in (holds, words(row.notes(sheet.style))) if one)
+    if small:
+        formula += f"\\newline {{\\fine\\color{{told}}{small}}}"
     return f"\\row{{{first}}}{{{formula}}}{{{_worth(row, sheet, setter)}}}"
 
 

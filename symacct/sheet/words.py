@@ -62,8 +62,8 @@ _FIXED = {
     "10⁹ elements": "10⁹ 个元素",
 }
 LEGEND = {
-    "en": "Derived or judged, and read back, when this was made. proved: for all sizes under the conditions, or in the limit named; "
-    "leading order, upper or lower bound: not exact, the right term follows; reported: stated by the source, "
+    "en": "Derived or judged, and read back, when this was made. proved: for all sizes under the conditions, "
+    "or in the limit named; leading order, upper or lower bound: not exact, the right term follows; reported: stated by the source, "
     "judged by nobody here. FLOP: 2 per multiply-add; GB = 10⁹ byte; bf16 unless said.",
     "zh": "每个公式都在生成时推导或判定，并读回核对。已证：在所列条件下对一切尺寸（或在所列极限下）成立；"
     "主项、上界、下界：并不精确，"
