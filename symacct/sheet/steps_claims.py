@@ -3,38 +3,40 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Context, Decimal
+from fractions import Fraction
+from math import ceil, floor
 from typing import TYPE_CHECKING
 
-from sympy import Add, Integer, Max, Min
+from sympy import Add, Integer, Max, Min, Rational
 
 from symacct.algebra.evaluate import evaluate, names_of, substitute
 from symacct.algebra.normal import is_zero, normal
 from symacct.algebra.sign import sign_on_box
 from symacct.algebra.symbols import symbol
-from symacct.claims import amount
-from symacct.claims.claim import Binding
-from symacct.claims.parts import binding_of
 from symacct.errors import FormulaError, SymacctError
 from symacct.nodes import repeat_counts
 from symacct.printers import text as plain_text
-from symacct.proof.decide import together
+from symacct.proof.decide import ratio_limit
 from symacct.proof.lookup import lookup
-from symacct.proof.machine_facts import read_facts
+from symacct.proof.threshold import FLIPPED, crossing
 from symacct.report.amount import as_fraction
 from symacct.report.amount import shown as shown_amount
 from symacct.report.factor import factored
 from symacct.sheet.chain import LONGEST, chained, proved
 from symacct.sheet.data import Cell, Item, Math, Row, Sign, Step, Words
 from symacct.sheet.examples import example_sizes
-from symacct.sheet.retold import exact, in_base_units, with_names_replaced, with_unit, worked_in
+from symacct.sheet.reasons import reason, together
+from symacct.sheet.retold import exact, with_names_replaced, worked_in
 from symacct.sheet.statement import formula
+from symacct.sheet.steps_calculated import calculated
 from symacct.sheet.steps_words import say
 from symacct.sheet.words import word
 from symacct.syntax import walk
 from symacct.units import ONE, Unit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from sympy import Expr
 
@@ -42,10 +44,10 @@ if TYPE_CHECKING:
     from symacct.proof.instead import LeadingOrder
     from symacct.proof.judge import Judged
     from symacct.proof.prove import Verdict
-    from symacct.sheet.data import Origin
 
-SHORT, MOST_OPERANDS, LONGEST_NUMBER = 170, 2, 18
+SHORT, MOST_OPERANDS, LONGEST_NUMBER, MOST_DECIMALS, PRECISE = 170, 2, 18, 6, 40
 PERCENT = Integer(100)
+HALF = Fraction(1, 2)
 NOT_POSITIVE, NOT_NEGATIVE = ("negative", "nonpositive"), ("positive", "nonnegative")
 ORDERS = frozenset({"O", "Theta"})
 
@@ -60,7 +62,7 @@ def with_claim_steps(row: Row, lang: str = "en") -> Row:
     if row.origin is None or judged is None or row.mark in {"reported", "refused"}:
         return row
     if judged.stated.calc:
-        return replace(row, steps=tuple(_calculated(row.origin, judged, row.name, lang)))
+        return replace(row, steps=tuple(calculated(row.origin, judged, row.name, lang)))
     if judged.verdict is None:
         return row
     return replace(row, steps=_Judging(row, judged.verdict, row.origin.account, judged, lang).steps())
@@ -90,9 +92,17 @@ class _Judging:
             *self.put_in(),
             *self.compared(),
             *self.placed(),
-            Step(say("verdict", self.lang, word(self.row.mark, self.lang), self.verdict.decision.reason)),
+            self.settlement(),
             *self.example(),
         )
+
+    def settlement(self) -> Step:
+        """Return what the claim is worth, and why."""
+        mark, decision = self.row.mark, self.verdict.decision
+        why = reason(decision.reason, self.lang)
+        if mark != decision.outcome:
+            why = say(f"not equal, {mark}", self.lang)
+        return Step(say("verdict", self.lang, word(mark, self.lang), why))
 
     # ---- what is claimed ----
 
@@ -228,8 +238,8 @@ class _Judging:
         ways = list(found.leading) if found is not None else []
         wanted = [way for way in ways if set(way.growing) == set(verdict.growing)]
         limit = verdict.decision.limit
-        if limit is not None and verdict.growing:
-            yield Step(say("tends", self.lang, together(verdict.growing)), self.cell(limit, unit="1"))
+        if verdict.growing:
+            yield from self.tends(limit)
         if wanted or self.row.mark == "leading order":
             yield from self.leading((wanted or ways)[0], limit_shown=limit is not None)
         if found is not None and found.bound and self.row.mark in {"upper bound", "lower bound"}:
@@ -239,10 +249,31 @@ class _Judging:
             yield Step(say("bound", self.lang, never, bound), self.cell(found.difference))
             yield from self.signed(found.difference)
 
+    def tends(self, limit: Expr | None) -> Iterator[Step]:
+        """Yield the limit of the quotient of both sides; of the turned one where the quotient grows."""
+        left, right = self.verdict.left, self.verdict.right
+        grown = together(self.verdict.growing, self.lang)
+        if limit is None and left is not None and right is not None:
+            limit, turned = self.limit(left, right), self.limit(right, left)
+            if limit is None and turned is not None and is_zero(turned):
+                yield Step(say("tends turned", self.lang, grown), self.cell(turned, unit="1"))
+        if limit is not None:
+            yield Step(say("tends", self.lang, grown), self.cell(limit, unit="1"))
+
+    def limit(self, above: Expr, below: Expr) -> Expr | None:
+        """Return the limit of a quotient of two sides that are no maxima; None where there is none."""
+        if above.has(Max, Min) or below.has(Max, Min):
+            return None
+        try:
+            return ratio_limit(above, below, self.verdict.growing)
+        except SymacctError:
+            return None
+
     def leading(self, way: LeadingOrder, *, limit_shown: bool) -> Iterator[Step]:
         """Yield the ratio's limit, the error, and from where on it is small."""
         if not limit_shown:
-            yield Step(say("tends", self.lang, together(way.growing)), self.cell(Integer(1), unit="1"))
+            grown = together(way.growing, self.lang)
+            yield Step(say("tends", self.lang, grown), self.cell(Integer(1), unit="1"))
         if way.error != 0 and self.is_readable(way.error):
             yield Step(say("error", self.lang), self.cell(way.error, unit="1"))
         for one in way.thresholds:
@@ -272,17 +303,39 @@ class _Judging:
             yield Step(said, (proved(text, gap, self.names, self.row.name), *self.united()))
 
     def crossing(self) -> Iterator[Step]:
-        """Yield where both sides are equal, for a claim about a threshold."""
-        found = self.verdict.threshold.crossing if self.verdict.threshold is not None else None
-        left, right = self.verdict.left, self.verdict.right
-        if found is None or left is None or right is None:
+        """Yield where both sides are equal, for a claim about a threshold, and what that is for integers."""
+        threshold, left, right = self.verdict.threshold, self.verdict.left, self.verdict.right
+        if threshold is None or left is None or right is None or left.has(Max, Min) or right.has(Max, Min):
+            return
+        found = threshold.crossing or crossing(left, right, threshold.name, self.verdict.box)
+        if found is None:
             return
         if not is_zero(substitute(left - right, {found.name: found.value})):
             what = "the sides of a claim are not equal where they were solved to be"
             raise FormulaError(what, where=self.row.name, expected="0", got=str(found.value)[:200])
-        names = self.names | {found.name}
-        at = formula(plain_text(found.value, self.order), names)
-        yield Step(say("crossing", self.lang, found.name), (formula(found.name, names), Sign("="), at))
+        name = formula(found.name, self.names | {found.name})
+        at = proved(plain_text(found.value, self.order), found.value, self.names, self.row.name)
+        about = self.about(found.value)
+        yield Step(say("crossing", self.lang, found.name), (name, Sign("="), at, *about))
+        if found.above is None:
+            return
+        relation = self.verdict.claim.relation
+        holds = relation if found.above else FLIPPED[relation]
+        side = say("larger" if found.above else "smaller side", self.lang)
+        yield Step(say("above", self.lang, found.name, side), (name, Sign(holds), at, *about))
+        claimed = threshold.value
+        if found.value.is_Rational and claimed.is_Rational and not is_zero(found.value - claimed):
+            stated = (name, Sign(threshold.relation), proved(str(claimed), claimed, (), self.row.name))
+            same = first_beyond(holds, found.value) == first_beyond(threshold.relation, claimed)
+            if same:
+                yield Step(say("integers", self.lang, found.name), stated)
+
+    def about(self, value: Expr) -> Cell:
+        """Return a fraction to a few digits, behind what it is exactly."""
+        if not value.is_Rational or value.is_Integer or len(exact(as_fraction(value))) <= MOST_DECIMALS:
+            return ()
+        below = Context(prec=PRECISE).divide(Decimal(int(value.p)), Decimal(int(value.q)))
+        return (Words(f" ≈ {below:,.2f}"),)
 
     def placed(self) -> Iterator[Step]:
         """Yield the least value at the place that is claimed, for a claim about where it is."""
@@ -313,23 +366,37 @@ class _Judging:
         sizes = example_sizes(found, verdict.box.conditions, self.counts, verdict.box.lower)
         if found and sizes:
             try:
-                yield self.valued("example", sizes)
+                yield self.valued("example", {**sizes, **self.portions()})
             except SymacctError:
                 return
+
+    def portions(self) -> dict[str, Fraction]:
+        """Return one half for each name of an identity that stands in ``1 - NAME``: it is a share."""
+        if self.verdict.claim.relation != "=" or self.row.mark != "proved" or self.account is not None:
+            return {}
+        texts = [math.text.replace(" ", "") for math in self.sides()]
+        return {name: HALF for name in self.names if any(f"(1-{name})" in text for text in texts)}
 
     def place(self, name: str) -> tuple[int, str]:
         return (self.order.index(name) if name in self.order else len(self.order), name)
 
-    def valued(self, key: str, sizes: dict[str, int]) -> Step:
+    def valued(self, key: str, sizes: Mapping[str, int | Fraction]) -> Step:
         left, right = self.verdict.left, self.verdict.right
         assert left is not None
         assert right is not None
-        values = [evaluate(side, sizes) for side in (left, right)]
+        values = [self.worth(side, sizes) for side in (left, right)]
         items: list[Item] = []
         for place, one in enumerate(values):
             items += [*([Words(", ")] if place else []), *self.number(one)]
         at = ", ".join(f"{name} = {size}" for name, size in sizes.items())
         return Step(say(key, self.lang, at) if at else say("values", self.lang), tuple(items))
+
+    def worth(self, side: Expr, sizes: Mapping[str, int | Fraction]) -> Expr:
+        """Return what a side comes to, shares of 1 put in as fractions."""
+        parts = {name: Rational(size.numerator, size.denominator) for name, size in sizes.items()
+                 if isinstance(size, Fraction)}  # fmt: skip
+        whole = {name: size for name, size in sizes.items() if isinstance(size, int)}
+        return evaluate(substitute(side, parts) if parts else side, whole)
 
     def number(self, value: Expr) -> Cell:
         """Return a value with its unit: exactly where that is short, else in words."""
@@ -337,6 +404,18 @@ class _Judging:
         if len(shown) > LONGEST_NUMBER:
             return (Words(shown_amount(value, Unit(self.unit) if self.unit != "1" else ONE)),)
         return (proved(shown, value, (), self.row.name), *self.united())
+
+
+def first_beyond(relation: str, value: Expr) -> tuple[str, int]:
+    """Return on which side of a number a relation is true, and the first integer there.
+
+    >>> first_beyond("<", Integer(7) / 2), first_beyond("<=", Integer(3)), first_beyond(">", Integer(3))
+    (('<', 3), ('<', 3), ('>', 4))
+    """
+    number = as_fraction(value)
+    if relation[0] == "<":
+        return "<", ceil(number) - 1 if relation == "<" else floor(number)
+    return ">", floor(number) + 1 if relation == ">" else ceil(number)
 
 
 def _counted_from(moved: Expr, starts: dict[str, int], order: tuple[str, ...]) -> str:
@@ -348,47 +427,3 @@ def _counted_from(moved: Expr, starts: dict[str, int], order: tuple[str, ...]) -
     for part in sorted(leaves, key=lambda one: one.start, reverse=True):
         text = f"{text[: part.start]}({part.name} - {starts[part.name]}){text[part.end :]}"
     return text
-
-
-# ---- calculations ----
-
-
-def _calculated(origin: Origin, judged: Judged, name: str, lang: str) -> Iterator[Step]:
-    """Yield a calculation: names replaced, amounts in base units, the value, and in the unit asked for."""
-    stated = judged.stated
-    try:
-        facts = read_facts(stated.calc, stated.let, on=origin.machine)
-        given = [*facts.lets, *facts.typed]
-        bound = [binding_of(one)[0] for one in given]
-        written = formula(facts.text, bound)
-        found = judged.amount or amount(facts.text, stated.to, given)
-        lets = dict(zip(bound, (formula(one.partition("=")[2], bound) for one in given), strict=True))
-    except SymacctError:
-        return
-    yield Step(say("as stated", lang), (written,))
-    where = [Binding(key, one.tree, one.text) for key, one in lets.items()]
-    told = with_names_replaced(written, where, name) if where else written
-    if where:
-        yield Step(say("replaced", lang), (told,))
-    based = in_base_units(told, name)
-    if based.text != told.text:
-        yield Step(say("base", lang), (based,))
-    if found.value.is_Rational:
-        text = with_unit(as_fraction(found.value), str(found.unit))
-        yield Step(say("comes to", lang), (_worth_of(text, based, found.value, name),))
-    came = shown_amount(found.value, found.unit, stated.to)
-    if stated.value is None:
-        yield Step(say("in unit", lang, stated.to or str(found.unit)), (Words(came),))
-        return
-    claimed = f"{stated.value} {stated.to or ''}".strip()
-    yield Step(say("in unit", lang, stated.to or str(found.unit)), (Words(came),))
-    yield Step(say("verdict", lang, word(judged.got, lang), say("claimed", lang, claimed, stated.within)))
-
-
-def _worth_of(text: str, based: Math, value: Expr, name: str) -> Math:
-    """Return the value of a calculation, proved to be what its amounts in base units come to."""
-    found = worked_in(based, {})
-    if found is not None and not is_zero(found - value):
-        what = "a calculation does not come to what was worked out; the sheet is not written"
-        raise FormulaError(what, where=name, expected=str(found), got=str(value))
-    return proved(text, value, (), name)
