@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from symacct.build.functions import Functions
 from symacct.build.views import Views
+from symacct.build.words import worded
 from symacct.errors import GraphError, unknown
 from symacct.ops.einsum import Einsum, bind_words
 from symacct.ops.reduce import Reduce
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from symacct.tensor import Dim, Mask
 
 
+@worded
 class Contractions(Functions, Views):
     """Contractions are lowered to pairs; each pair is a node."""
 

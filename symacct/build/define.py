@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from symacct.build.builder import Builder
+from symacct.build.words import KINDS
+from symacct.errors import GraphError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -47,7 +49,20 @@ def graph(
     ...     return b.einsum("B D, D K -> B K", b.input("x", "B D"), b.weight("w", "D K"))
     >>> product().name, product.doc
     ('product', 'One matrix product.')
+
+    Raises:
+        GraphError: the sizes are not names with what they mean; ``@graph`` alone has none.
     """
+    for what, given, kind in (
+        ("sizes", sizes, "Mapping[str, str]"),
+        ("where", where or {}, "Mapping[str, Dim]"),
+    ):
+        if not KINDS[kind].holds(given):
+            raise GraphError(
+                f"graph takes {KINDS[kind].text} for {what}",
+                expected='@graph({"B": "rows", "D": "features"})',
+                got=repr(given)[:80],
+            )
 
     def declare(function: Callable[[Builder], Var | tuple[Var, ...]]) -> Definition:
         doc = (function.__doc__ or "").strip()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-from typing import TYPE_CHECKING
+from inspect import signature
+from typing import TYPE_CHECKING, Any
 
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr
 from symacct.build.scope import Scope, Var
+from symacct.build.words import fit, worded
 from symacct.errors import GraphError, unknown
 from symacct.ops.cast import Cast
 from symacct.ops.elementwise import TABLE, Elementwise
@@ -21,6 +22,15 @@ if TYPE_CHECKING:
     from symacct.tensor import Dim
 
 
+def _function(self: Functions, *xs: Var, label: str | None = None) -> Var:
+    """Stand for a function of the table, as a word."""
+    raise NotImplementedError
+
+
+CALL = signature(_function)
+
+
+@worded
 class Functions(Scope):
     """Elementwise functions: axes align by name and broadcast by name."""
 
@@ -44,7 +54,7 @@ class Functions(Scope):
     def _constant(self, constant: Dim) -> Expr:
         if isinstance(constant, str):
             return read_formula(constant, set(self.sizes))
-        return as_expr(Fraction(constant) if isinstance(constant, Fraction) else constant)
+        return self._known(as_expr(constant))
 
     def __getattr__(self, function: str) -> Callable[..., Var]:
         """Offer every function of the elementwise table as a method: ``b.relu(x)``, ``b.silu(x)``."""
@@ -55,8 +65,9 @@ class Functions(Scope):
                 "builder method", function, [*TABLE, *(m for m in dir(self) if not m.startswith("_"))]
             )
 
-        def call(*xs: Var, label: str | None = None) -> Var:
-            return self.elementwise(function, *xs, label=label)
+        def call(*xs: Any, **named: Any) -> Var:
+            fit(CALL, function, self.name, (self, *xs), named)
+            return self.elementwise(function, *xs, **named)
 
         return call
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from sympy import sqrt
 
 from symacct.algebra.condition import Condition
+from symacct.algebra.symbols import check_name
 from symacct.build.contractions import Contractions
+from symacct.build.words import worded
 from symacct.errors import unknown
 from symacct.ops.attention import FusedAttention
 from symacct.ops.dropout import Dropout
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from symacct.tensor import Dim
 
 
+@worded
 class Networks(Contractions):
     """What models are made of, each one or a few nodes."""
 
@@ -145,7 +148,7 @@ class Networks(Contractions):
 
     def topk(self, scores: Var, axis: str, k: Dim, name: str, *, label: str | None = None) -> tuple[Var, Var]:
         """Return the ``k`` largest values along an axis, and their indices, with a new axis ``name``."""
-        op = TopK(axis, self.size(k), name)
+        op = TopK(axis, self.size(k), check_name(name))
         if axis in scores.axes:
             self.note(Condition("at_least", scores.tensor.dim(axis), op.k))
         values, indices = self.apply(op, scores, label="topk" if label is None else f"={label}")

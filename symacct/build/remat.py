@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from symacct.build.scope import Scope, Var
+from symacct.build.words import handed, worded
 from symacct.errors import GraphError, unknown
 from symacct.nodes import Node, Remat, walk
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from symacct.tensor import Dim
 
 
+@worded
 class Remats(Scope):
     """Regions of which the inputs alone are kept for backward."""
 
@@ -66,7 +68,7 @@ class Remats(Scope):
         before, self._again = len(nodes), label
         try:
             with self.region(label.removeprefix(self._prefix)):
-                result = body(*xs)
+                result = handed(body, xs, where)
         finally:
             self._again = None
         made = tuple(nodes[before:])

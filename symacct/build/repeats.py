@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from symacct.algebra.normal import same
 from symacct.algebra.symbols import as_expr, index_symbol
 from symacct.build.scope import Scope, Var
+from symacct.build.words import handed, worded
 from symacct.errors import GraphError, SizeError
 from symacct.nodes import Carry, Repeat, Step_, check_range
 from symacct.tensor import Dim, Tensor
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from sympy import Expr
 
 
+@worded
 class Repeats(Scope):
     """A repeat is one node with a body, whatever its count."""
 
@@ -86,7 +88,8 @@ class Repeats(Scope):
         self._scopes.append([])
         try:
             enters = tuple(self._enter(label, slot, var) for slot, var in enumerate(inits))
-            result = body(*((at,) if index is not None else ()), *enters)
+            values = (*((at,) if index is not None else ()), *enters)
+            result = handed(body, values, f"graph {self.name}, repeat {label}")
         finally:
             nodes = self._scopes.pop()
             self._prefix, self._path, self.indices, self._open = saved

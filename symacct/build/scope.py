@@ -5,10 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr, check_name, symbol
+from symacct.build.words import worded
 from symacct.errors import GraphError, SizeError, SymacctError, unknown
 from symacct.nodes import Node, Step_, whole_and_positive
 from symacct.syntax import read_formula
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, eq=False)
 class Var:
     """A tensor in a graph that is being built; ``+ - * /`` and unary ``-`` are elementwise ops."""
+
+    is_tensor: ClassVar[bool] = True
 
     builder: Scope
     name: str
@@ -46,24 +49,57 @@ class Var:
         return self.tensor.dims
 
     def __add__(self, other: Var) -> Var:
-        return self.builder.elementwise("add", self, other)
+        return self._with("add", self, other)
 
     def __sub__(self, other: Var) -> Var:
-        return self.builder.elementwise("sub", self, other)
+        return self._with("sub", self, other)
 
     def __mul__(self, other: Var) -> Var:
-        return self.builder.elementwise("mul", self, other)
+        return self._with("mul", self, other)
 
     def __truediv__(self, other: Var) -> Var:
-        return self.builder.elementwise("div", self, other)
+        return self._with("div", self, other)
 
     def __neg__(self) -> Var:
-        return self.builder.elementwise("neg", self)
+        return self._with("neg", self)
+
+    def __radd__(self, other: Any) -> Var:
+        return self._with("add", other, self)
+
+    def __rsub__(self, other: Any) -> Var:
+        return self._with("sub", other, self)
+
+    def __rmul__(self, other: Any) -> Var:
+        return self._with("mul", other, self)
+
+    def __rtruediv__(self, other: Any) -> Var:
+        return self._with("div", other, self)
+
+    def __matmul__(self, other: Any) -> NoReturn:
+        raise self._no("x @ w", other, 'b.einsum("B D, D K -> B K", x, w) names the axis that is summed')
+
+    def __pow__(self, other: Any) -> NoReturn:
+        raise self._no("x ** n", other, "write b.square(x), or a product")
+
+    def _with(self, function: str, *xs: Any) -> Var:
+        found: Var = getattr(self.builder, function)(*xs)
+        return found
+
+    def _no(self, what: str, other: Any, fix: str) -> GraphError:
+        """Return the error for an operator that says too little."""
+        return GraphError(
+            f"{what} is no op of a graph",
+            where=f"graph {self.builder.name}",
+            expected="+, -, * or / of two tensors, or a word of the builder",
+            got=f"{self!r} and {repr(other)[:80]}",
+            fix=fix,
+        )
 
     def __repr__(self) -> str:
         return self.tensor.describe()
 
 
+@worded
 class Scope(ABC):
     """Collects tensors and nodes; the words a model is written in are added by its subclasses."""
 
@@ -122,6 +158,10 @@ class Scope(ABC):
                 expected="an integer >= 1",
                 got=str(expr),
             )
+        return self._known(expr)
+
+    def _known(self, expr: Expr) -> Expr:
+        """Return a formula; refuse one that holds what is no size of the graph."""
         known = {*self.sizes, *map(str, self.indices.values())}
         for free in sorted(str(s) for s in expr.free_symbols):
             if free not in known:

@@ -9,6 +9,7 @@ from sympy import Integer
 from symacct.algebra.condition import Condition
 from symacct.algebra.normal import normal, product, same
 from symacct.build.scope import Scope, Var
+from symacct.build.words import worded
 from symacct.errors import GraphError, SizeError, unknown
 from symacct.ops.einsum import bind_words
 from symacct.ops.join import Concatenate, Slice
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 HOW = ("sum", "mean", "max")
 
 
+@worded
 class Views(Scope):
     """Patterns in words over the axes of one tensor."""
 
