@@ -12,7 +12,7 @@ CARD = r"""
 \setlength{\multicolsep}{2pt}
 \newcommand{\base}{\fontsize{7.8}{9.4}\selectfont}
 \newcommand{\fine}{\fontsize{6.2}{7.4}\selectfont}
-\newcommand{\widths}{\def\wa{0.27}\def\wb{0.545}\def\wc{0.175}}
+\newcommand{\widths}{\def\wa{0.265}\def\wb{0.53}\def\wc{0.175}}
 """
 FULL = r"""
 \usepackage[a4paper,margin=16mm]{geometry}
