@@ -109,7 +109,7 @@ def _sheet(args: Namespace) -> Sheet:
     made = [sheet for what in args.what for sheet in _made(args, what)]
     machines = _machines(args)
     if machines:
-        sections = tuple(machine_section(machine) for machine in machines)
+        sections = tuple(machine_section(machine, args.lang) for machine in machines)
         made.append(Sheet("machines" if made else sections[0].title, "", sections, args.style, args.lang))
     joined = replace(made[0], machines=machines)
     for other in made[1:]:

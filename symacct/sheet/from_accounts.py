@@ -21,6 +21,7 @@ from symacct.report.names import MEANINGS, SHORT
 from symacct.report.summary import View, chosen, is_defined, view
 from symacct.sheet.data import Cell, Item, Math, Origin, Row, Section, Words
 from symacct.sheet.statement import comparison, formula
+from symacct.sheet.words import word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -169,13 +170,17 @@ def _of_weights(expr: Expr, account: Account) -> Expr | None:
     return ratio if ratio.is_Integer else None
 
 
-def terms(account: Account, sizes: Mapping[str, int], among: Iterable[str]) -> Iterator[Section]:
+def terms(
+    account: Account, sizes: Mapping[str, int], among: Iterable[str], lang: str = "en"
+) -> Iterator[Section]:
     """Yield how rows come about: the terms by op of those that are asked about most, and their totals."""
     for name in (one for one in EXPLAINED if one in {*among}):
         if name not in account.names() or not is_defined(account, name):
             continue
         lines = explained(view(account, sizes, [name]), name).lines
-        yield Section(f"{name}, by op", tuple(_term(line, account) for line in lines))
+        yield Section(
+            f"{name}{word(', ', lang)}{word('by op', lang)}", tuple(_term(line, account) for line in lines)
+        )
 
 
 def _term(line: Line, account: Account) -> Row:

@@ -132,12 +132,13 @@ def _worth(verdict: Verdict, mark: str) -> Iterator[Item]:
         if tight:
             best = min(tight, key=lambda one: one.tolerance)
             names = verdict.claim.names
-            yield Words(", within ")
-            yield formula(f"{best.tolerance * PERCENT}", ())
-            yield Words(" % from ")
+            yield Words("; for ")
             yield formula(best.name, names)
-            yield Sign("=")
+            yield Sign(">=")
             yield formula(plain_text(best.start), names)
+            yield Words(" within ")
+            yield formula(f"{best.tolerance * PERCENT}", ())
+            yield Words(" %")
     elif (verdict.growing and mark == "proved") or (mark == "refuted" and verdict.growing):
         yield from _grows(verdict.growing, verdict)
     elif mark == "refuted" and verdict.decision.point is not None and verdict.decision.point.sizes:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from symacct.errors import SymacctError
 from symacct.report.amount import digits
 from symacct.sheet.data import Cell, Row, Section, Words
+from symacct.sheet.words import word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,14 +23,26 @@ SIXTEEN = ("bf16", "fp16")
 ABSENT = "–"
 
 
-def machine_section(machine: Machine) -> Section:
+def machine_section(machine: Machine, lang: str = "en") -> Section:
     """Return what a machine can do.
 
     >>> from symacct.machines import load
     >>> [row.name for row in machine_section(load("lecture:h100")).rows if "bf16" in row.name]
     ['peak, bf16', 'ridge, bf16']
     """
-    return Section(f"{machine.name}: {machine.title}", tuple(_rows(machine)))
+    rows = (replace(row, name=_called(row.name, lang)) for row in _rows(machine))
+    return Section(f"{machine.name}{word(': ', lang)}{machine.title}", tuple(rows))
+
+
+def _called(name: str, lang: str) -> str:
+    """Return the name of a figure in a language.
+
+    >>> _called("peak, bf16 dense", "zh"), _called("memory", "zh"), _called("power", "en")
+    ('峰值，bf16 稠密', '显存', 'power')
+    """
+    kind, comma, of = name.partition(", ")
+    of = " ".join(word(one, lang) for one in of.split(" "))
+    return f"{word(kind, lang)}{word(comma, lang)}{of}"
 
 
 def _rows(machine: Machine) -> Iterator[Row]:

@@ -11,6 +11,7 @@ from symacct.nodes import repeat_counts
 from symacct.printers import text as plain_text
 from symacct.proof.lookup import lookup
 from symacct.report.names import MEANINGS
+from symacct.sheet.chinese import described
 from symacct.sheet.data import Cell, Math, Row, Section, Sheet, Words
 from symacct.sheet.examples import of_account as example_sizes
 from symacct.sheet.from_accounts import symbol_of_weights
@@ -18,7 +19,7 @@ from symacct.sheet.statement import comparison, formula
 from symacct.sheet.steps import with_steps
 from symacct.sheet.steps_claims import with_claim_steps
 from symacct.sheet.steps_words import say
-from symacct.sheet.words import QUANTITIES
+from symacct.sheet.words import QUANTITIES, word
 from symacct.syntax import walk
 
 if TYPE_CHECKING:
@@ -138,10 +139,10 @@ def sources(account: Account, lang: str = "en") -> Section:
     listed = ", ".join(f"{name} {price}" for name, price in prices.items())
     doc = " ".join(account.graph.doc.split())
     said = {
-        f"graph {account.graph.name}": doc,
-        f"convention {convention.name}": convention.about,
+        f"{word('graph', lang)} {account.graph.name}": doc,
+        f"{word('convention', lang)} {convention.name}": convention.about,
         say("prices", lang): listed,
-        say("choices", lang): policy.describe(),
+        say("choices", lang): described(policy.describe()) if lang == "zh" else policy.describe(),
     }
     rows = (Row(name, (Words(text),), mark="") for name, text in said.items() if text)
     return Section("source", tuple(rows))

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from symacct.report.table import Column, Table, as_text
+from symacct.sheet.chinese import cited
+from symacct.sheet.data import Words
 from symacct.sheet.words import word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from symacct.sheet.cells import Setter
-    from symacct.sheet.data import Row, Section
+    from symacct.sheet.data import Cell, Row, Section
 
 
 def cells_of(section: Section, setter: Setter) -> Iterator[list[str]]:
@@ -21,11 +23,20 @@ def cells_of(section: Section, setter: Setter) -> Iterator[list[str]]:
         FormulaError: a formula does not read back.
     """
     yield [setter.words(word(one, setter.lang)) for one in section.heads]
-    yield from (_cells(row, setter) for row in section.rows)
+    yield from (_cells(row, setter, section.heads[1:]) for row in section.rows)
 
 
-def _cells(row: Row, setter: Setter) -> list[str]:
-    return [setter.code(row.name), *(setter.set(cell, row.name) for cell in row.cells)]
+def _cells(row: Row, setter: Setter, heads: tuple[str, ...]) -> list[str]:
+    return [
+        setter.code(row.name),
+        *(_cell(one, row, setter, head) for one, head in zip(row.cells, heads, strict=True)),
+    ]
+
+
+def _cell(cell: Cell, row: Row, setter: Setter, head: str) -> str:
+    if head == "source" and setter.lang == "zh":
+        cell = tuple(Words(cited(item.text)) if isinstance(item, Words) else item for item in cell)
+    return setter.set(cell, row.name)
 
 
 def tex_grid(section: Section, setter: Setter) -> Iterator[str]:

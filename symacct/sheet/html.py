@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from symacct.sheet.broken import in_pieces
 from symacct.sheet.cells import Setter
+from symacct.sheet.chinese import notes
 from symacct.sheet.grid import html_grid
 from symacct.sheet.page import page_json
 from symacct.sheet.steps_words import headed
@@ -118,13 +119,14 @@ def _row(row: Row, sheet: Sheet, setter: Setter, place: int) -> str:
     formula = setter.set(row.formula, row.name)
     formula = f'<del class="bad">{formula}</del>' if row.mark == "refuted" else formula
     if row.instead:
-        formula += f"<br>{words(word('right', sheet.lang))}: {setter.set(row.instead, row.name)}"
-    holds = "; ".join(setter.set(cell, row.name) for cell in row.holds)
+        right = words(word("right", sheet.lang) + word(": ", sheet.lang))
+        formula += f"<br>{right}{setter.set(row.instead, row.name)}"
+    holds = word("; ", sheet.lang).join(setter.set(cell, row.name) for cell in row.holds)
     worth = setter.set(row.worth, row.name)
     if row.mark:
         colour = CLASSES.get(row.mark, "bad")
         worth = f'<span class="{colour}">{words(word(row.mark, sheet.lang))}</span> {worth}'
-    small = words(row.notes(sheet.style))
+    small = words(notes(row, sheet.style, sheet.lang))
     worth += f'<br><span class="small">{small}</span>' if small else ""
     cells = "".join(f"<td>{cell}</td>" for cell in (name, formula, holds, worth))
     return f'<tr id="r{place}">{cells}</tr>'

@@ -14,6 +14,7 @@ from symacct.proof.lookup import chosen
 from symacct.readers.claim_files import read_claim_file
 from symacct.readers.files import load
 from symacct.readers.stated import POLICY
+from symacct.sheet.chinese import described
 from symacct.sheet.data import Bench, Row, Section, Sheet, Words
 from symacct.sheet.examples import of_account as example_sizes
 from symacct.sheet.from_accounts import quantity_rows, terms
@@ -69,7 +70,7 @@ class _Laid:
     def section(self, part: Part) -> Section:
         title, note = (part.head.get(key, self.lang) for key in ("title", "note"))
         if part.machine:
-            made = machine_section(load_machine(part.machine))
+            made = machine_section(load_machine(part.machine), self.lang)
             rows = tuple(replace(row, topic=frozenset({"machine"})) for row in made.rows)
             return Section(title or made.title, rows, note=note)
         if part.table:
@@ -206,12 +207,13 @@ def of_account(
     doc = " ".join(account.graph.doc.split("\n\n")[0].split())
     at = ", ".join(f"{name} = {size:,}" for name, size in sizes.items())
     at = f"{word('examples at', lang)} {at}" if at and chosen_here else at
-    about = [f"convention {account.convention.describe()}", account.policy.describe(), *([at] if at else [])]
+    chosen = [f"convention {account.convention.describe()}", account.policy.describe()]
+    about = [*(map(described, chosen) if lang == "zh" else chosen), *([at] if at else [])]
     sections = [symbols(account, sizes, lang)] if full else []
-    sections.append(Section(f"{account.graph.name}: {doc}", tuple(rows)))
+    sections.append(Section(f"{account.graph.name}{word(': ', lang)}{doc}", tuple(rows)))
     if full:
-        sections += [*terms(account, sizes, [row.quantity for row in rows]), sources(account, lang)]
-    return "; ".join(about), tuple(one for one in sections if one.rows)
+        sections += [*terms(account, sizes, [row.quantity for row in rows], lang), sources(account, lang)]
+    return word("; ", lang).join(about), tuple(one for one in sections if one.rows)
 
 
 def selected(sheet: Sheet, only: Iterable[str]) -> Sheet:

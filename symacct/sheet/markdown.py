@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from symacct.sheet.cells import Setter
+from symacct.sheet.chinese import notes
 from symacct.sheet.grid import markdown_grid
 from symacct.sheet.steps_words import headed
 from symacct.sheet.words import LEGEND, word
@@ -55,14 +56,15 @@ def _row(row: Row, sheet: Sheet, setter: Setter, *, sources: bool) -> list[str]:
     if row.mark == "refuted":
         formula = f"{BAD}{formula}{BAD}"
     if row.instead:
-        formula += f"<br>{words(word('right', sheet.lang))}: {setter.set(row.instead, row.name)}"
-    holds = "; ".join(setter.set(cell, row.name) for cell in row.holds)
+        right = words(word("right", sheet.lang) + word(": ", sheet.lang))
+        formula += f"<br>{right}{setter.set(row.instead, row.name)}"
+    holds = word("; ", sheet.lang).join(setter.set(cell, row.name) for cell in row.holds)
     mark = f"**{words(word(row.mark, sheet.lang))}**" if row.mark else ""
     worth = f"{mark} {setter.set(row.worth, row.name)}".strip()
-    if not sources and (notes := row.notes(sheet.style)):
-        worth += f" {words(notes)}"
+    if not sources and (below := notes(row, sheet.style, sheet.lang)):
+        worth += f" {words(below)}"
     cells = [name, formula, holds, worth]
-    return [*cells, words(row.notes("full"))] if sources else cells
+    return [*cells, words(notes(row, "full", sheet.lang))] if sources else cells
 
 
 def _steps(row: Row, sheet: Sheet, setter: Setter) -> Iterator[str]:
@@ -71,7 +73,7 @@ def _steps(row: Row, sheet: Sheet, setter: Setter) -> Iterator[str]:
     yield from (f"### {words(title)}", "")
     for one in steps:
         formulas = setter.set(one.cell, row.name)
-        said = f"{words(one.said)}: {formulas}" if formulas else words(one.said)
+        said = f"{words(one.said)}{word(': ', sheet.lang)}{formulas}" if formulas else words(one.said)
         yield f"{GAP * one.level}- {said}"
     yield from [""] * bool(steps)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from symacct.report.table import GAP, Column, Table, as_text, wrap
 from symacct.sheet.cells import Setter
+from symacct.sheet.chinese import notes
 from symacct.sheet.data import Sign
 from symacct.sheet.grid import text_grid
 from symacct.sheet.steps_words import headed, say
@@ -58,14 +59,14 @@ def _step(one: Step, formulas: str) -> tuple[str, ...] | str:
 
 def _rows(row: Row, sheet: Sheet, setter: Setter) -> list[tuple[str, ...] | str]:
     formula = _stated(row, setter)
-    holds = "; ".join(setter.set(cell, row.name) for cell in row.holds)
+    holds = word("; ", sheet.lang).join(setter.set(cell, row.name) for cell in row.holds)
     worth = f"{word(row.mark, sheet.lang)} {setter.set(row.worth, row.name)}".strip()
     name = GAP * row.level + words(row.name)
     found: list[tuple[str, ...] | str] = [(name, formula, holds, worth)]
     if row.instead:
         right = setter.set(row.instead, row.name).strip()
-        found.append(("", f"{word('right', sheet.lang)}: {right}", "", ""))
-    said = words(row.notes(sheet.style))
+        found.append(("", f"{word('right', sheet.lang)}{word(': ', sheet.lang)}{right}", "", ""))
+    said = words(notes(row, sheet.style, sheet.lang))
     return [*found, f"{GAP}{GAP}{said}"] if said else found
 
 

@@ -111,7 +111,7 @@ class Derivation:
     # ---- by parts that are derived above ----
 
     def is_same(self, other: str) -> bool:
-        """Say whether another quantity on the sheet, derived before this one, has the same terms, each as often."""
+        """Say whether another quantity, derived before this one on the sheet, has the same terms as often."""
         account = self.account
         before = list(self.above)
         if before.index(other) >= (before.index(self.name) if self.name in before else len(before)):

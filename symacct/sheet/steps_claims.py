@@ -87,7 +87,7 @@ class _Judging:
     def steps(self) -> tuple[Step, ...]:
         return (
             Step(say("as stated", self.lang), self.whole()),
-            *(Step(say("read", self.lang, note)) for note in self.verdict.notes),
+            *(Step(say("read", self.lang, reason(note, self.lang))) for note in self.verdict.notes),
             *self.replaced(),
             *self.put_in(),
             *self.compared(),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from symacct.printers import escape
 from symacct.printers.latex import LETTERS
 from symacct.sheet.cells import Setter
+from symacct.sheet.chinese import notes
 from symacct.sheet.grid import tex_grid
 from symacct.sheet.preamble import preamble
 from symacct.sheet.steps_words import headed
@@ -118,9 +119,11 @@ def _row(row: Row, sheet: Sheet, setter: Setter) -> str:
     if row.mark == "refuted":
         formula = f"{{\\color{{bad}}{formula}}}"
     if row.instead:
-        formula += f"\\newline {words(word('right', sheet.lang))}: {setter.set(row.instead, row.name)}"
-    holds = "; ".join(setter.set(cell, row.name) for cell in row.holds)
-    small = "; ".join(one for one in (holds, words(row.notes(sheet.style))) if one)
+        right = words(word("right", sheet.lang) + word(": ", sheet.lang))
+        formula += f"\\newline {right}{setter.set(row.instead, row.name)}"
+    holds = word("; ", sheet.lang).join(setter.set(cell, row.name) for cell in row.holds)
+    below = words(notes(row, sheet.style, sheet.lang))
+    small = word("; ", sheet.lang).join(one for one in (holds, below) if one)
     if small:
         formula += f"\\newline {{\\fine\\color{{told}}{small}}}"
     return f"\\row{{{first}}}{{{formula}}}{{{_worth(row, sheet, setter)}}}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from symacct.sheet.chinese import worded
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -23,23 +25,36 @@ _FIXED = {
     "leading order": "主项",
     "upper bound": "上界",
     "lower bound": "下界",
-    "refuted": "已否",
+    "refuted": "不成立",
     "undecided": "未决",
-    "refused": "拒绝",
+    "refused": "不予判定",
     "computed": "计算",
     "reported": "转述",
-    "as ": "",
+    "as ": "当 ",
     " if ": "，若 ",
     " where ": "，其中 ",
     "; comes to ": "；算得 ",
     "not at ": "反例 ",
-    ", within ": "，误差至多 ",
-    " % from ": " %，自 ",
-    "input gradient": "含输入梯度",
-    "output held": "保留输出",
+    "; for ": "；",
+    " within ": " 时误差 ≤ ",
+    ": ": "：",
+    "; ": "；",
+    ", ": "，",
     "peak / bandwidth": "峰值/带宽",
     "a longer formula; symacct prove shows it": "公式较长，见 symacct prove",
     "machine": "机器",
+    "machines": "机器",
+    "memory bandwidth": "显存带宽",
+    "memory": "显存",
+    "power": "功率",
+    "peak": "峰值",
+    "vector rate": "向量速率",
+    "link": "互连",
+    "dense": "稠密",
+    "sparse": "稀疏",
+    "by op": "按运算",
+    "graph": "计算图",
+    "convention": "约定",
     "16 bits": "16 位",
     "vector fp32": "向量 fp32",
     "ridge": "拐点",
@@ -63,8 +78,9 @@ _FIXED = {
 }
 LEGEND = {
     "en": "Derived or judged, and read back, when this was made. proved: for all sizes under the conditions, "
-    "or in the limit named; leading order, upper or lower bound: not exact, the right term follows; reported: stated by the source, "
-    "judged by nobody here. FLOP: 2 per multiply-add; GB = 10⁹ byte; bf16 unless said.",
+    "or in the limit named; leading order, upper or lower bound: not exact, the right term follows; "
+    "reported: stated by the source, judged by nobody here. FLOP: 2 per multiply-add; GB = 10⁹ byte; "
+    "bf16 unless said.",
     "zh": "每个公式都在生成时推导或判定，并读回核对。已证：在所列条件下对一切尺寸（或在所列极限下）成立；"
     "主项、上界、下界：并不精确，"
     "其后为正确公式；转述：出自来源，此处未判定。一次乘加为 2 FLOP；GB = 10⁹ byte；未注明时为 bf16。",
@@ -74,8 +90,8 @@ _QUANTITIES = {
     "params.trainable": "可训练参数",
     "params.active": "一个词元用到的参数",
     "params.matmul": "参与矩阵乘法的参数",
-    "params.nonembedding": "除词表与位置表外的参数",
-    "tokens": "一遍的词元数",
+    "params.nonembedding": "除词嵌入与位置嵌入外的参数",
+    "tokens": "一次前向的词元数",
     "flops.forward.matmul": "前向计算量：矩阵乘法",
     "flops.backward.matmul": "反向计算量：矩阵乘法",
     "flops.recompute.matmul": "重算计算量：矩阵乘法",
@@ -107,7 +123,7 @@ _QUANTITIES = {
     "memory.data": "不保存的输入",
     "memory.activations": "前向结束时保存的激活",
     "memory.activations.peak": "反向中同时存活的激活（含重算）的最大值",
-    "memory.peak": "最坏时刻的全部内存",
+    "memory.peak": "峰值时刻的全部显存",
     "memory.transient": "峰值中不属于上述各类的部分",
     "memory.kv_cache": "键值缓存",
     "memory.kv_cache.token": "每个词元的键值缓存",
@@ -122,4 +138,6 @@ def word(text: str, lang: str) -> str:
     >>> word("proved", "zh"), word("proved", "en"), word("my own", "zh")
     ('已证', 'proved', 'my own')
     """
-    return CHINESE.get(text, text) if lang == "zh" else text
+    if lang != "zh":
+        return text
+    return CHINESE[text] if text in CHINESE else worded(text)
