@@ -42,7 +42,7 @@ NO_NUMBERS = ("bool", "int64", "int32")
 COMPUTED = ("fp64", "fp32", "bf16", "fp16")
 BYTE = 8
 PACKED = "packed: blocks and bytes not padded"
-"""What is assumed of formats of blocks and of less than a byte: a tensor takes its elements times their bits."""
+"""What is assumed of formats of blocks, and of less than a byte: elements times their bits, and no more."""
 NOTES = MappingProxyType({"bf16": "no fp32 copy of the parameters"})
 
 
