@@ -2,35 +2,45 @@
 
 from __future__ import annotations
 
+import operator
 import re
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
+from importlib import resources
 
 import pytest
-from sympy import Integer
+from hypothesis import given
+from hypothesis import strategies as st
+from sympy import Integer, Rational
 
 from symacct.account import derive
 from symacct.algebra.evaluate import evaluate
 from symacct.algebra.normal import is_zero, normal, total
 from symacct.algebra.symbols import symbol
 from symacct.errors import FormulaError
+from symacct.nodes import Node, walk
+from symacct.proof.prove import prove
 from symacct.readers.claim_files import find_claim_file, read_claim_file
 from symacct.readers.files import load
 from symacct.sheet import steps_claims
 from symacct.sheet.chain import chained, proved
 from symacct.sheet.charges import charges
-from symacct.sheet.data import Math, Sign
+from symacct.sheet.data import Math, Sign, Words
 from symacct.sheet.examples import example_sizes, of_account
 from symacct.sheet.html import html_of
+from symacct.sheet.layout import find_layout, read_layout
 from symacct.sheet.making import of_account as sections_of
-from symacct.sheet.making import of_claims
+from symacct.sheet.making import of_claims, of_layout
 from symacct.sheet.markdown import markdown_of
 from symacct.sheet.plain import text_of
 from symacct.sheet.readback import value
+from symacct.sheet.reasons import reason
 from symacct.sheet.spelling import spelled
 from symacct.sheet.steps import Derivation
 from symacct.sheet.steps_words import SAID
 from symacct.sheet.tex import tex_of
+from symacct.sheet.words import word
 
 CHOICES = {
     "deep_linear": {"optimizer": "adamw"},
@@ -99,7 +109,8 @@ def test_a_chain_of_layers_as_on_a_blackboard():
     said = dict(made)
     assert said["matmul (B D, D E → B E)"] == "(2 FLOP)*B*D*D = 2*B*D^2 [FLOP]"
     assert said["all iterations of layers"] == "L*2*B*D^2 = 2*B*D^2*L [FLOP]"
-    assert said["matmul/grad.carry.0, matmul/grad.w (B E, D E → B D)"] == "2*(2 FLOP)*B*D*D = 4*B*D^2 [FLOP]"
+    both = "matmul/grad.carry.0 (B E, D E → B D), matmul/grad.w (B D, B E → D E)"
+    assert said[both] == "2*(2 FLOP)*B*D*D = 4*B*D^2 [FLOP]"
     assert said["all iterations of layers/backward"] == "(L - 1)*4*B*D^2 = 4*B*D^2*L - 4*B*D^2 [FLOP]"
     assert any(words.startswith("not formed: the gradient of layers/carry.0") for words in said)
     assert said["the sum"] == "L*2*B*D^2 + (L - 1)*4*B*D^2 + 2*B*D^2 [FLOP]"
@@ -130,6 +141,46 @@ def test_a_quantity_refers_to_those_on_the_same_sheet():
     first = steps(account, "flops.model", above)[0]
     assert first.said == "flops.forward + flops.backward, each as derived for itself"
     assert len(steps(account, "flops.model", above)) < len(steps(account, "flops.model"))
+
+
+@pytest.mark.parametrize("name", [*CHOICES, "llama"])
+def test_the_same_terms_are_the_same_as_often(name):
+    """A quantity refers to another one only where the terms of both are alike, each as often, and so the sums."""
+    account = derive(load(name), **CHOICES.get(name, {}))
+    names = list(account.names())
+    referred = 0
+    for place, one in enumerate(names):
+        made = steps(account, one, names)
+        found = re.fullmatch(r"the same terms as (.+), derived there", made[0].said) if made else None
+        if found is not None:
+            referred += 1
+            assert found[1] in names[:place]
+            both = [Counter((t.label, t.expr) for t in account.terms(each)) for each in (one, found[1])]
+            assert both[0] == both[1], (one, found[1])
+            assert is_zero(account[one].expr - account[found[1]].expr)
+    assert referred
+
+
+def test_weights_and_gradients_are_not_the_weights_alone():
+    """Gradients have terms equal to those of the weights: 4N is no 2N."""
+    account = derive(load("gpt"))
+    made = steps(account, "memory.static", ["memory.parameters", "memory.gradients", "memory.static"])
+    assert made[0].said == "memory.parameters + memory.gradients, each as derived for itself"
+    assert is_zero(account["memory.static"].expr - 2 * account["memory.parameters"].expr)
+
+
+def test_ops_that_are_charged_alike_keep_their_own_equations():
+    """What each op's gradient contracts is that of the graph's own nodes."""
+    account = derive(load("gpt"))
+    said = [step.said for step in steps(account, "flops.forward")]
+    nodes = {one.label: one.op for one, _ in walk(account.graph.nodes) if isinstance(one, Node)}
+    pairs = [pair for words in said for pair in re.findall(r"([\w/.]+) \(([^()]*→[^()]*)\)", words)]
+    assert {"attention/core/scores", "attention/core/mix", "ffn/up/matmul", "ffn/down/matmul"} <= {
+        a for a, _ in pairs
+    }
+    for label, equation in pairs:
+        op = nodes.get(label) or nodes[f"layers/{label}"]
+        assert equation == op.equation.replace("->", "→"), label
 
 
 def test_a_step_that_is_not_equal_stops_the_sheet(monkeypatch):
@@ -200,6 +251,24 @@ claim = "2*n <= n + 5 iff n <= 5"
 expect = "proved"
 
 [[claim]]
+name = "between"
+claim = "3*n > 200 iff n > 66"
+expect = "proved"
+
+[[claim]]
+name = "weights alone"
+graph = "deep_linear"
+claim = "flops.model ~ 6*B*D^2"
+grow = "L"
+expect = "refuted"
+
+[[claim]]
+name = "drafts"
+claim = "(1 - q^3)/(1 - q) = 1 + q + q^2"
+assume = ["q >= 2"]
+expect = "proved"
+
+[[claim]]
 name = "days"
 calc = "6 FLOP/(param*token) * P * 15e12 token / (1024 * 989.5 TFLOP/s * 50 %)"
 let = ["P = 70e9 param"]
@@ -251,6 +320,66 @@ def test_bounds_thresholds_and_calculations(told):
     assert days["in day"] == "143.9 day"
 
 
+@pytest.mark.parametrize(
+    ("left", "right", "bound"),
+    [
+        ("2*n", "c", "c/2"),
+        ("n/C", "c/W", "c*C/W"),
+        ("n^3", "c*n^2", "c"),
+        ("c*n/(n + c)", "c/2", "c"),
+        ("1/n", "c/C", "C/c"),
+    ],
+)
+def test_a_difference_is_called_linear_where_it_is(left, right, bound):
+    """By second differences over the size, which are 0 for what is linear and not for a cubic or a quotient."""
+    way = "<" if left == "1/n" else ">"
+    found = prove(None, f"{left} > {right} iff n {way} {bound}")
+    assert found.outcome == "proved"
+    here = {"c": 3, "C": 5, "W": 7}
+    at = [evaluate((found.left - found.right).subs(symbol("n"), n), here) for n in (1, 2, 3, 4)]
+    bends = [at[k] - 2 * at[k + 1] + at[k + 2] for k in (0, 1)]
+    linear = all(one == 0 for one in bends)
+    assert found.decision.reason.startswith("the difference is linear in n") == linear
+    assert (
+        linear
+        or found.decision.reason == "the difference changes its sign there, and nowhere else as n grows"
+    )
+
+
+def test_a_difference_that_is_a_number_has_no_coefficients():
+    assert prove(None, "4 <= 5").decision.reason == "the difference is a number, with that sign"
+    assert prove(None, "5 <= 4").decision.reason == "the difference is a number, without that sign"
+    assert "coefficients" in prove(None, "n <= 2*n").decision.reason
+    assert prove(None, "2*n <= n").decision.reason == "it fails at a point"
+
+
+@pytest.mark.parametrize("relation", ["<", "<=", ">", ">="])
+@given(st.fractions(-20, 20, max_denominator=9))
+def test_the_first_integer_beyond_a_number(relation, number):
+    side, first = steps_claims.first_beyond(relation, Rational(number.numerator, number.denominator))
+    test = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}[relation]
+    true = [n for n in range(-25, 26) if test(n, number)]
+    assert side == relation[0]
+    assert first == (max(true) if side == "<" else min(true))
+
+
+def test_a_threshold_between_integers_is_solved_and_rounded(told):
+    said = dict(told["between"])
+    assert said["both sides are equal there, solved for n"] == "n = 200/3 ≈ 66.67"
+    assert said["above that n the left side is the larger, so that the condition says"] == "n > 200/3 ≈ 66.67"
+    assert said["n is an integer, for which that is the same as"] == "n > 66"
+    assert not any("is an integer" in words for words, _ in told["crossing"]), "nothing is rounded there"
+
+
+def test_what_grows_without_bound_has_a_turned_limit(told):
+    turned = "right over left as L -> oo: the limit; left over right grows without bound"
+    assert dict(told["weights alone"])[turned] == "0"
+
+
+def test_a_share_of_1_is_shown_at_a_half(told):
+    assert dict(told["drafts"])["for example at q = 1/2"] == "1.75, 1.75"
+
+
 def test_what_is_put_in_must_be_what_the_words_say(monkeypatch, tmp_path):
     """The steps read the claim anew; a quantity that is not the one that was judged stops the sheet."""
     path = tmp_path / "mine.toml"
@@ -263,6 +392,51 @@ def test_what_is_put_in_must_be_what_the_words_say(monkeypatch, tmp_path):
     with pytest.raises(FormulaError, match="not what its words say"):
         of_claims([read_claim_file(path)], style="full")
     assert of_claims([read_claim_file(path)], style="card").rows
+
+
+# ---- Chinese ----
+
+
+def test_every_fixed_reason_has_chinese_words():
+    """The texts of decisions are read out of the sources of the engine; names stand for what is put in."""
+    folder = resources.files("symacct.proof")
+    text = "\n".join(one.read_text(encoding="utf-8") for one in folder.iterdir() if one.name.endswith(".py"))
+    found = re.findall(r'Decision\(\s*"(?:proved|refuted|undecided)",\s*f?"([^"]*)"\s*[,)]', text)
+    assert len(found) > 20
+    for one in found:
+        plain = re.sub(r"\{[^{}]*\}", "k", one)
+        assert reason(plain, "zh") != plain, one
+    assert reason("something of its own", "zh") == "something of its own"
+
+
+@pytest.mark.parametrize("name", ["inference", "transformer"])
+def test_a_chinese_card_has_the_programs_words_in_chinese(name):
+    made = of_layout(read_layout(find_layout(name)), lang="zh")
+    words = [
+        item.text
+        for row in made.rows
+        for cell in (*row.holds, row.worth)
+        for item in cell
+        if isinstance(item, Words)
+    ]
+    shown = " ".join(word(one, "zh") for one in words)
+    for text in (
+        "prefill",
+        "decode",
+        "convention",
+        "attention",
+        "saves",
+        "checkpoint",
+        "day",
+        "token",
+        "within",
+        "as ",
+    ):
+        assert not re.search(rf"(?<![a-z.-]){text}(?![a-z.-])", shown), text
+    text = text_of(made)
+    assert "：" in text
+    assert not re.search(r"[一-鿿] ?[;:] ", text), "signs are full width"
+    assert "; " not in re.sub(r"(?m)^    .*$", "", text)
 
 
 # ---- the whole sheet ----
@@ -278,7 +452,7 @@ def test_a_full_sheet_has_all_five_parts_in_every_format(lang):
     assert "B = 16, D = 32, L = 4" in about
     for made in (tex_of(sheet), markdown_of(sheet), html_of(sheet), text_of(sheet)):
         flat = made.replace("\\allowbreak{}", "").replace("\\", "")
-        assert "flops.model, by op" in flat
+        assert ("flops.model，按运算" if lang == "zh" else "flops.model, by op") in flat
         assert SAID["collected"][lang == "zh"].split("，")[0][:6] in flat
         assert "2 FLOP per fma" in re.sub(r"\s+", " ", flat)
         assert "360 kFLOP" in re.sub(r"\s+", " ", flat)

@@ -67,7 +67,8 @@ AMOUNT = re.compile(r"(?:[-≈= ]*[0-9][0-9.,e+-]*| \[)[^\n一-鿿]*")
 NAMED_UNIT = re.compile(rf"(?<![\w.])({'|'.join(UNITS)})(?![\w.])")
 CITED = (
     (r", equations? ([\d.]+)", "，式（{0}）"),
-    (r", sections? ([\d.]+)", "，第 {0} 节"),
+    (r", sections ([\d.]+) and ([\d.]+)", "，第 {0}、{1} 节"),
+    (r", section ([\d.]+)", "，第 {0} 节"),
     (r", tables? ([\w.]+)", "，表 {0}"),
     (r", figures? ([\d.]+)", "，图 {0}"),
     (r", appendix (\w+)", "，附录 {0}"),
@@ -150,10 +151,8 @@ def notes(row: Row, style: str, lang: str) -> str:
     """Return what stands below a row, with the fixed words in the language of the sheet."""
     if lang != "zh":
         return row.notes(style)
-    plain = row.notes(style)
-    for text, said in ((row.comment, reason(row.comment, lang)), (row.source, cited(row.source))):
-        plain = plain.replace(text, said) if text else plain
-    return plain.replace("; ", "；")
+    found = row.noted(style)
+    return "；".join(cited(one) if one == row.source else reason(one, lang) for one in found)
 
 
 __all__ = ["choice", "cited", "described", "notes", "worded"]

@@ -140,11 +140,15 @@ class Row:
 
     def notes(self, style: str) -> str:
         """Return what stands below: on a card who reports it, or why it is refused; in full all of it."""
+        return "; ".join(self.noted(style))
+
+    def noted(self, style: str) -> tuple[str, ...]:
+        """Return the same, one by one."""
         if style == "full":
-            return "; ".join(dict.fromkeys(one for one in (self.note, self.comment, self.source) if one))
+            return tuple(dict.fromkeys(one for one in (self.note, self.comment, self.source) if one))
         why = self.comment if self.mark == "refused" else ""
         source = self.source if self.cited or self.mark == "reported" else ""
-        return "; ".join(one for one in (self.note or why, source) if one)
+        return tuple(one for one in (self.note or why, source) if one)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from symacct.report.amount import as_fraction
 from symacct.report.amount import shown as shown_amount
 from symacct.report.factor import factored
 from symacct.sheet.chain import LONGEST, chained, proved
+from symacct.sheet.chinese import cited
 from symacct.sheet.data import Cell, Item, Math, Row, Sign, Step, Words
 from symacct.sheet.examples import example_sizes
 from symacct.sheet.reasons import reason, together
@@ -87,7 +88,7 @@ class _Judging:
     def steps(self) -> tuple[Step, ...]:
         return (
             Step(say("as stated", self.lang), self.whole()),
-            *(Step(say("read", self.lang, reason(note, self.lang))) for note in self.verdict.notes),
+            *(Step(say("read", self.lang, self.noted(note))) for note in self.verdict.notes),
             *self.replaced(),
             *self.put_in(),
             *self.compared(),
@@ -95,6 +96,10 @@ class _Judging:
             self.settlement(),
             *self.example(),
         )
+
+    def noted(self, text: str) -> str:
+        """Return how something was read, and who says so."""
+        return cited(reason(text, self.lang)) if self.lang == "zh" else text
 
     def settlement(self) -> Step:
         """Return what the claim is worth, and why."""
@@ -332,7 +337,8 @@ class _Judging:
 
     def about(self, value: Expr) -> Cell:
         """Return a fraction to a few digits, behind what it is exactly."""
-        if not value.is_Rational or value.is_Integer or len(exact(as_fraction(value))) <= MOST_DECIMALS:
+        shown = exact(as_fraction(value)) if value.is_Rational else ""
+        if ("/" not in shown and len(shown) <= MOST_DECIMALS) or value.is_Integer:
             return ()
         below = Context(prec=PRECISE).divide(Decimal(int(value.p)), Decimal(int(value.q)))
         return (Words(f" ≈ {below:,.2f}"),)
