@@ -145,7 +145,7 @@ def test_a_quantity_refers_to_those_on_the_same_sheet():
 
 @pytest.mark.parametrize("name", [*CHOICES, "llama"])
 def test_the_same_terms_are_the_same_as_often(name):
-    """A quantity refers to another one only where the terms of both are alike, each as often, and so the sums."""
+    """A quantity refers to another only where both have the same terms, each as often, and so one sum."""
     account = derive(load(name), **CHOICES.get(name, {}))
     names = list(account.names())
     referred = 0
@@ -331,7 +331,7 @@ def test_bounds_thresholds_and_calculations(told):
     ],
 )
 def test_a_difference_is_called_linear_where_it_is(left, right, bound):
-    """By second differences over the size, which are 0 for what is linear and not for a cubic or a quotient."""
+    """By second differences over the size, 0 for what is linear and not for a cubic or a quotient."""
     way = "<" if left == "1/n" else ">"
     found = prove(None, f"{left} > {right} iff n {way} {bound}")
     assert found.outcome == "proved"
