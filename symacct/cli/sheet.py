@@ -167,7 +167,7 @@ def _of_graph(args: Namespace, what: str) -> Sheet:
     account = derive(options.read_graph(args), policy=policy, convention=convention)
     sizes = options.read_at(args, account.graph)
     rows = [name for name in options.words(args.rows) if name not in {"calc", "reported", "machine"}]
-    about, sections = of_account(account, sizes, rows, lang=args.lang, style=args.style)
+    about, sections = of_account(account, sizes, rows, lang=args.lang, style=args.style, target=what)
     benches = (Bench(account.graph.name, account),)
     given = {account.source.name: sizes}
     return Sheet(account.graph.name, about, sections, args.style, args.lang, sizes=given, benches=benches)

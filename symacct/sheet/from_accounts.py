@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from sympy import Add, Integer, Mul, Pow, fraction
@@ -78,6 +79,7 @@ def quantity_rows(
     *,
     full: bool = False,
     names: Mapping[str, str] | None = None,
+    target: str = "",
 ) -> list[Row]:
     """Return the rows of an account's quantities.
 
@@ -87,6 +89,7 @@ def quantity_rows(
         only: names of quantities, or their first words.
         full: whether long formulas are shown too.
         names: what quantities are called, where not by their meaning.
+        target: the graph as it was asked for; else by its name.
 
     Raises:
         UnknownNameError: a name fits none.
@@ -94,7 +97,7 @@ def quantity_rows(
     wanted = list(only)
     found = [name for name in chosen(account, wanted) if name in wanted or _is_main(name)]
     shown = view(account, sizes, found)
-    rows = [_row(name, shown, full=full) for name in found if is_defined(shown.account, name)]
+    rows = [_row(name, shown, target, full=full) for name in found if is_defined(shown.account, name)]
     rows = [replace(row, origin=Origin(account, sizes=sizes)) for row in rows]
     titles = names or {}
     return [row if row.quantity not in titles else _named(row, titles[row.quantity]) for row in rows]
@@ -111,11 +114,11 @@ def _is_main(name: str) -> bool:
     return not name.endswith((".read", ".written"))
 
 
-def _row(name: str, shown: View, *, full: bool) -> Row:
+def _row(name: str, shown: View, target: str, *, full: bool) -> Row:
     account = shown.account
     quantity = account[name]
     order = account.graph.order
-    cell = cell_of(account, name, full=full)
+    cell = cell_of(account, name, full=full, target=target)
     holds = tuple(_condition(text, order) for text in listed(quantity.when, order))
     letter = symbol_of_weights(account)
     if any(isinstance(item, Math) and letter in item.names for item in cell) and letter not in order:
@@ -128,11 +131,12 @@ def _row(name: str, shown: View, *, full: bool) -> Row:
     )
 
 
-def cell_of(account: Account, name: str, *, full: bool = False) -> Cell:
-    """Return the formula of a quantity as it stands on a sheet, with its unit."""
+def cell_of(account: Account, name: str, *, full: bool = False, target: str = "") -> Cell:
+    """Return the formula of a quantity as it stands on a sheet, with its unit; where it is long, how long."""
     quantity = account[name]
     unit = "" if str(quantity.unit) == "1" else f" [{quantity.unit}]"
-    return _formula(quantity.expr, account, name, unit, full=full)
+    cell = _formula(quantity.expr, account, name, unit, full=full)
+    return cell or _counted(quantity.expr, target or account.graph.name)
 
 
 def _number(value: Expr, unit: str) -> str:
@@ -148,6 +152,7 @@ def _condition(text: str, order: Iterable[str]) -> Cell:
 
 
 def _formula(expr: Expr, account: Account, name: str, unit: str, *, full: bool) -> Cell:
+    """Return a formula with its unit; nothing where it is too long."""
     weights = _of_weights(expr, account) if not name.startswith("params") else None
     if weights is not None:
         letter = symbol_of_weights(account)
@@ -155,10 +160,20 @@ def _formula(expr: Expr, account: Account, name: str, unit: str, *, full: bool) 
     written = as_written(expr, account, leading=name.startswith(FIELD))
     text = plain_text(written, account.graph.order)
     if len(text) > (LONGEST_FULL if full else LONGEST_CARD):
-        count = len(Add.make_args(normal(expr)))
-        return (Words(f"{count} terms; symacct derive {account.graph.name} shows them"),)
+        return ()
     items: list[Item] = [formula(text, account.graph.order)]
     return (*items, Words(unit)) if unit else tuple(items)
+
+
+def _counted(expr: Expr, target: str) -> Cell:
+    """Return how many terms a formula has, above and below a fraction bar, and what shows them."""
+    above, below = fraction(expr.together())
+    parts = (above, below) if below.has(Add) else (expr,)
+    counts = [len(Add.make_args(normal(part))) for part in parts]
+    said: list[Item] = []
+    for count in counts:
+        said += [*([Words(" over ")] if said else []), Words(str(count)), Words(" term" + "s" * (count != 1))]
+    return (*said, Words("; "), Words(f"symacct derive {quote(target)}", code=True), Words(" shows them"))
 
 
 def _of_weights(expr: Expr, account: Account) -> Expr | None:

@@ -114,7 +114,7 @@ class _Laid:
         account, choices = self.account(entry)
         sizes = read_sizes(entry.get("at")) if entry.get("at") else {}
         name = entry.get("quantity")
-        row = quantity_rows(account, sizes, [name])[0]
+        row = quantity_rows(account, sizes, [name], target=entry.get("graph"))[0]
         said = [entry.get("graph"), *choices.values(), *([entry.get("at")] if sizes else [])]
         holds = (*((Words(one, code=place == 0),) for place, one in enumerate(said)), *row.holds)
         title = entry.get("name", self.lang) or _titled(name, row.name, self.lang)
@@ -193,8 +193,12 @@ def of_account(
     *,
     lang: str = "en",
     style: str = "card",
+    target: str = "",
 ) -> tuple[str, tuple[Section, ...]]:
-    """Return the line on a graph and its sections: quantities; with ``full``, symbols and terms by op."""
+    """Return the line on a graph and its sections: quantities; with ``full``, symbols and terms by op.
+
+    A row that is too long says how to see it, with the graph as it was asked for: its target.
+    """
     full = style == "full"
     shown = [
         name for name in only if any(one == name or one.startswith(f"{name}.") for one in account.names())
@@ -202,7 +206,7 @@ def of_account(
     titles = QUANTITIES if lang == "zh" else None
     chosen_here = full and not sizes
     sizes = example_sizes(account) if chosen_here else sizes
-    rows = quantity_rows(account, sizes, shown, full=full, names=titles)
+    rows = quantity_rows(account, sizes, shown, full=full, names=titles, target=target)
     rows = with_steps(rows, account, sizes, lang) if full else rows
     doc = " ".join(account.graph.doc.split("\n\n")[0].split())
     at = ", ".join(f"{name} = {size:,}" for name, size in sizes.items())
