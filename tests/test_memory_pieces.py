@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import product
 
+import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
@@ -104,3 +105,22 @@ def test_turns_that_grow_or_shrink(loop):
     except RuleError:  # the level rises and falls again, and is said to
         reject()
     compare(loop)
+
+
+def turns_of(made, dropped):
+    """Return a loop whose turns make and drop storages of these sizes."""
+    return Loop("outer", N, (), (event(made, dropped),), ())
+
+
+def test_a_level_that_rises_more_and_more_slowly_is_highest_at_its_end():
+    """Each turn keeps as much as there are turns to come, itself among them: the last one keeps D."""
+    loop = turns_of([D * (N - TURN)], [])
+    compare(loop)
+    ring, piece = candidates(loop)
+    assert [str(ring.expr(poly).expand()) for poly in piece.peaks] == ["D*N**2/2 + D*N/2"]
+
+
+def test_a_level_that_rises_and_falls_is_refused():
+    """It rises by less each turn, and after half of the turns it falls."""
+    with pytest.raises(RuleError, match="rises and falls again"):
+        candidates(turns_of([D * (N - TURN)], [D * TURN]))

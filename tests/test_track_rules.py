@@ -140,6 +140,12 @@ def handed_on(b: Any) -> Any:
     return b.add(b.reduce("B ->", total, "mean"), b.reduce("B D ->", b.input("y", "B D"), "sum"))
 
 
+@graph({"B": "", "D": ""})
+def summed(b: Any) -> Any:
+    """A gradient of two steps, of which the last does not read the cotangent: it lives to the end of both."""
+    return b.tanh(b.weight("w", "D") * b.input("x", "B D"))
+
+
 EVERY_1, EVERY_2 = Plan(("every", 1)), Plan(("every", 2))
 CASES = (
     (met, Plan(), X + ENDS + 8),
@@ -159,6 +165,7 @@ CASES = (
     (viewed, EVERY_1, 6 * X + ENDS),
     (viewed, Plan(("store-nothing",)), 6 * X + ENDS),
     (handed_on, Plan(), ENDS + 4 + 4 * B),
+    (summed, Plan(), 2 * X + 4 * D + ENDS),
 )
 
 

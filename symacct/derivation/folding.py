@@ -258,7 +258,7 @@ def _loop(name: str, count: Expr, turns: list[Items]) -> Items:
         for first in range(peeled + 1):
             last = peeled - first
             middle = turns[first : total - last]
-            if len(middle) >= 2 and all(one == middle[0] for one in middle[1:]):
+            if all(one == middle[0] for one in middle[1:]):  # there are two at least
                 ends = tuple(
                     tuple(_bound(item, turn.name, count - last + at) for item in turns[total - last + at])
                     for at in range(last)

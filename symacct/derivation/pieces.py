@@ -143,21 +143,9 @@ class Composer:
             return [first, last]
         if nonnegative(step):
             return [last]
-        if degree(level, at) == 2 and nonnegative({p: -c for p, c in bend.items()}):
-            return self._vertex(step, at, total, first, last, name)
-        raise _humped(name)
-
-    def _vertex(self, step: Poly, at: int, total: Poly, first: Poly, last: Poly, name: str) -> list[Poly]:
-        """Return the ends of a level that is concave in the turn, where its highest point is an end.
-
-        Raises:
-            RuleError: it is not, for all sizes.
-        """
-        begins, ends = put_in(step, at, {}), put_in(step, at, plus(total, self.ring.number(1), -1))
-        if nonnegative({p: -c for p, c in begins.items()}):
-            return [first]
-        if nonnegative(ends):
-            return [last]
+        ends = put_in(step, at, plus(total, one, -1))
+        if degree(level, at) == 2 and nonnegative({p: -c for p, c in bend.items()}) and nonnegative(ends):
+            return [last]  # its steps become smaller, and the last of them still goes up
         raise _humped(name)
 
 
