@@ -6,6 +6,7 @@ Values of flags that are names (``adamw``, ``bf16-master``, ``kaplan``) and free
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
 from symacct.sheet.reasons import reason
@@ -83,6 +84,7 @@ CITED = (
     (r", white paper v(\d+)", "，白皮书 v{0}"),
     (r" on GitHub, (\d+)", "，GitHub {0}"),
     (r", code\b", "，代码"),
+    (r" on an? ([A-Z]\w+)$", "（{0}）"),
 )  # fmt: skip
 
 
@@ -143,8 +145,12 @@ def cited(text: str) -> str:
     ('OCP OFP8 1.0，第 5 节', 'NVIDIA H100 数据手册，2024；A100 数据手册')
     """
     for pattern, said in CITED:
-        text = re.sub(pattern, lambda found, said=said: said.format(*found.groups()), text)
+        text = re.sub(pattern, partial(_filled, said), text)
     return text.replace("; ", "；").replace("手册, ", "手册，")
+
+
+def _filled(said: str, found: re.Match[str]) -> str:
+    return said.format(*found.groups())
 
 
 def notes(row: Row, style: str, lang: str) -> str:
