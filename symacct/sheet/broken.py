@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SIGNS = frozenset("+−-=≤≥<>∼⇔·,/")
-LONG, SHORTEST = 44, 8
+LONG, SHORTEST = 26, 8
 
 
 def in_pieces(markup: str) -> str:

@@ -10,7 +10,7 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from symacct.sheet.broken import in_pieces
-from symacct.sheet.cells import Setter
+from symacct.sheet.cells import Setter, gap
 from symacct.sheet.chinese import notes
 from symacct.sheet.grid import html_grid
 from symacct.sheet.page import page_json
@@ -41,7 +41,7 @@ def html_of(sheet: Sheet) -> str:
     Raises:
         FormulaError: a formula does not read back.
     """
-    setter = Setter("mathml", sheet.lang, words, _code, in_pieces if sheet.style == "full" else _math)
+    setter = Setter("mathml", sheet.lang, words, _code, in_pieces)
     title = words(sheet.title)
     count = itertools.count(1)
     body = "".join(_section(section, sheet, setter, count) for section in sheet.sections)
@@ -94,7 +94,8 @@ def _section(section: Section, sheet: Sheet, setter: Setter, count: Iterator[int
     title = words(word(section.title, sheet.lang))
     steps = "".join(_steps(row, sheet, setter) for row in section.rows if row.steps)
     table = f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
-    return f'<h2>{title}</h2>\n{_note(section)}<div class="wide">\n{table}\n</div>\n{steps}'
+    title = f"<h2>{title}</h2>\n" if section.title != sheet.title else ""
+    return f'{title}{_note(section)}<div class="wide">\n{table}\n</div>\n{steps}'
 
 
 def _note(section: Section) -> str:
@@ -106,7 +107,7 @@ def _steps(row: Row, sheet: Sheet, setter: Setter) -> str:
     title, steps = headed(row, sheet.lang)
     made = [(one, setter.set(one.cell, row.name)) for one in steps]
     items = "\n".join(
-        f'<li class="l{one.level}"><span>{words(one.said)}</span>{shown and f"<span>{shown}</span>"}</li>'
+        f'<li class="l{one.level}"><span>{words(one.said)}</span>{shown and _rolled("span", shown)}</li>'
         for one, shown in made
     )
     listed = f'<ol class="steps">\n{items}\n</ol>\n' if steps else ""
@@ -125,11 +126,18 @@ def _row(row: Row, sheet: Sheet, setter: Setter, place: int) -> str:
     worth = setter.set(row.worth, row.name)
     if row.mark:
         colour = CLASSES.get(row.mark, "bad")
-        worth = f'<span class="{colour}">{words(word(row.mark, sheet.lang))}</span> {worth}'
+        worth = f'<span class="{colour}">{words(word(row.mark, sheet.lang))}</span>{gap(row.worth)}{worth}'
     small = words(notes(row, sheet.style, sheet.lang))
     worth += f'<br><span class="small">{small}</span>' if small else ""
-    cells = "".join(f"<td>{cell}</td>" for cell in (name, formula, holds, worth))
+    cells = f"<td>{name}</td>" + "".join(
+        f"<td>{_rolled('div', cell)}</td>" for cell in (formula, holds, worth)
+    )
     return f'<tr id="r{place}">{cells}</tr>'
+
+
+def _rolled(tag: str, content: str) -> str:
+    """Return what scrolls by itself where it is wider than its place."""
+    return f'<{tag} class="roll">{content}</{tag}>'
 
 
 def words(text: str) -> str:
@@ -139,10 +147,6 @@ def words(text: str) -> str:
     '&lt;b&gt; &amp; 1'
     """
     return escape(text)
-
-
-def _math(math: str) -> str:
-    return f"<math><mrow>{math}</mrow></math>"
 
 
 def _code(text: str) -> str:

@@ -10,13 +10,12 @@ from symacct.algebra.evaluate import names_of
 from symacct.errors import SymacctError
 from symacct.evaluation.operations import operations
 from symacct.report.names import MEANINGS
-from symacct.sheet.from_accounts import cell_of
 from symacct.sheet.page.choices import Accounts, combinations, value_of
 from symacct.sheet.page.expression import prefix
 from symacct.sheet.page.parts import Choice, ordered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from sympy import Expr
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from symacct.algebra.condition import Condition
     from symacct.evaluation.operations import Operation
     from symacct.quantity import Quantity
-    from symacct.sheet.data import Bench, Cell
+    from symacct.sheet.data import Bench
 
 AXES: Mapping[str, tuple[str, ...]] = {
     "workload": ("train", "prefill", "decode"),
@@ -52,7 +51,6 @@ class Setting:
 
     account: Account | None = None
     quantities: tuple[tuple[str, Quantity], ...] = ()
-    formulas: tuple[str, ...] = ()
     ops: tuple[Operation, ...] = ()
     conditions: tuple[Condition, ...] = ()
     note: str = ""
@@ -114,16 +112,15 @@ class Table:
         return ordered({name for expr in exprs for name in names_of(expr)}, self.order)
 
 
-def table_of(bench: Bench, accounts: Accounts, shown: Callable[[Cell], str]) -> Table:
+def table_of(bench: Bench, accounts: Accounts) -> Table:
     """Return a bench, derived under every combination of its choices.
 
     Args:
         bench: what the sheet says of it.
         accounts: those that were derived already.
-        shown: sets a formula, and reads it back.
     """
     choices = tuple(_choices(bench, accounts))
-    settings = {key: _setting(bench.account, given, accounts, shown) for key, given in combinations(choices)}
+    settings = {key: _setting(bench.account, given, accounts) for key, given in combinations(choices)}
     return Table(bench.title, bench.account.source.name, choices, settings, bench.account.source.order)
 
 
@@ -146,9 +143,7 @@ def _works(bench: Bench, given: Mapping[str, str], accounts: Accounts) -> bool:
     return True
 
 
-def _setting(
-    account: Account, given: Mapping[str, str], accounts: Accounts, shown: Callable[[Cell], str]
-) -> Setting:
+def _setting(account: Account, given: Mapping[str, str], accounts: Accounts) -> Setting:
     try:
         here = accounts.under(account, given)
         ops = operations(here, step=here.trains)
@@ -157,8 +152,7 @@ def _setting(
         when = merge((*here.conditions, *moved.when))
     except SymacctError as error:
         return Setting(note=error.what)
-    formulas = tuple(shown(cell_of(here, name)) for name, _ in found)
-    return Setting(here, found, formulas, ops, when)
+    return Setting(here, found, ops, when)
 
 
 def _quantities(account: Account) -> Iterator[tuple[str, Quantity]]:

@@ -10,6 +10,7 @@ from symacct.evaluation.operations import TENSOR, VECTOR
 from symacct.evaluation.rates import Rates
 from symacct.nodes import repeat_counts
 from symacct.proof.machine_facts import RATE
+from symacct.sheet.broken import in_pieces
 from symacct.sheet.cells import Setter
 from symacct.sheet.page.benches import Table, table_of
 from symacct.sheet.page.calculation import of_calculation
@@ -58,12 +59,12 @@ class Collected:
         self.rows: dict[str, Calculator] = {}
         self.benches: dict[str, Table] = {}
         self._accounts = Accounts()
-        self._setter = Setter("mathml", sheet.lang, escape, _code, _math)
+        self._setter = Setter("mathml", sheet.lang, escape, _code, in_pieces)
         for number, row in enumerate(sheet.rows, 1):
             if row.origin is not None:
                 self._add(f"r{number}", row, row.origin)
         for number, bench in enumerate(sheet.benches, 1):
-            table = table_of(bench, self._accounts, self._shown)
+            table = table_of(bench, self._accounts)
             self.benches[f"b{number}"] = table
             self._use_table(table, bench.account)
         for name, scope in self.scopes.items():
@@ -170,7 +171,3 @@ def _start(scope: Scope, given: Mapping[str, int]) -> None:
 
 def _code(text: str) -> str:
     return f"<code>{escape(text)}</code>"
-
-
-def _math(math: str) -> str:
-    return f"<math><mrow>{math}</mrow></math>"

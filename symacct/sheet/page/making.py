@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from symacct.algebra.evaluate import evaluate, names_of
 from symacct.algebra.normal import total
 from symacct.algebra.symbols import as_expr
+from symacct.sheet.chinese import described
 from symacct.sheet.page.benches import Setting, Table, meaning
 from symacct.sheet.page.collecting import Collected
 from symacct.sheet.page.expression import Pool, prefix
@@ -177,9 +178,10 @@ def _setting(one: Setting, table: Table, places: dict[Any, int], lang: str) -> d
         return {"note": one.note, "conditions": [], "quantities": [], "ops": [], "memory": []}
     work = one.work
     assert work is not None
-    named = zip(one.quantities, one.formulas, strict=True)
+    policy = account.policy.describe()
     return {
         "note": "",
+        "policy": described(policy) if lang == "zh" else policy,
         "conditions": _conditions(one.conditions, table.order),
         "quantities": [
             {
@@ -188,9 +190,8 @@ def _setting(one: Setting, table: Table, places: dict[Any, int], lang: str) -> d
                 "unit": str(quantity.unit),
                 "expr": prefix(quantity.expr),
                 "conditions": _conditions(quantity.when, table.order),
-                "mathml": formula,
             }
-            for (name, quantity), formula in named
+            for name, quantity in one.quantities
         ],
         "ops": [places.setdefault(op, len(places)) for op in one.ops],
         "memory": list(one.memory),

@@ -15,6 +15,7 @@ class Bench extends View {
     this.figure = make("figure");
     this.quantities = make("tbody");
     this.ops = make("div", { class: "ops" });
+    this.rest = make("details", {}, make("summary"), make("ul", { class: "bars" }));
     this.place();
   }
 
@@ -22,9 +23,9 @@ class Bench extends View {
     const { id, title } = this.data;
     const controls = this.controls(true);
     if (this.hasMachine) {
-      const named = [...MACHINES.values()].map((one) => [one.name, one.title ? `${one.name} · ${one.title}` : one.name]);
-      controls.push(this.select("machine", MACHINE, named));
+      controls.push(this.select("machine", MACHINE, [...MACHINES.values()].map((one) => [one.name, titled(one)])));
       controls.at(-1).classList.add("wide");
+      this.machines = controls.at(-1).lastChild;
     }
     const fields = make("div", { class: "fields" }, ...controls);
     const tiles = make("div", { class: "tiles" });
@@ -33,7 +34,7 @@ class Bench extends View {
     const beside = make("div", { class: "beside" }, this.bound, this.held);
     const parts = this.hasMachine ? [this.figure, beside, table, this.ops] : [table];
     this.box = make("section", { class: "bench", id, "aria-labelledby": `${id}-title` },
-      make("h2", { id: `${id}-title` }, title), fields, this.why, tiles, this.about,
+      make("h2", { id: `${id}-title`, tabindex: "-1" }, title), fields, this.why, tiles, this.about,
       make("div", { class: "bench-body" }, ...parts));
     this.quiet(this.box);
     document.getElementById("benches").append(this.box);
@@ -46,14 +47,42 @@ class Bench extends View {
     return this.tiles.get(name).box;
   }
 
+  /** As they are made; where they do not go together, one of them, the last that may, gives way. */
+  fitting() {
+    const { texts } = this;
+    if (!this.refused(texts)) return texts;
+    const others = this.choices.flatMap(([one], place) => [one.value, ...one.values].map((text) => texts.with(place, text)));
+    return others.findLast((one) => !this.refused(one)) ?? texts;
+  }
+
+  parts({ conditions, quantities, ops, tokens, work }) {
+    return [conditions, quantities, ops.map((place) => this.data.ops[place]), tokens, work];
+  }
+
   draw() {
+    this.settle();
+    if (this.hasMachine) this.markMachines();
     const done = this.attempt(() => {
       this.ready();
       this.drawQuantities();
     });
     if (!done) this.quantities.replaceChildren();
     if (!this.hasMachine) return;
+    this.held.replaceChildren();
+    if (done && MACHINES.has(MACHINE.text)) this.drawHeld(MACHINES.get(MACHINE.text));
     if (!done || !this.attempt(() => this.drawTiming())) this.empty();
+  }
+
+  /** Machines that state too little for these choices cannot be chosen, and say why. */
+  markMachines() {
+    const loads = this.variant.ops.flatMap((place) => this.data.ops[place].loads);
+    const used = [...new Map(loads.map((one) => [`${one.unit} ${one.dtype}`, one])).values()];
+    for (const option of this.machines.options) {
+      const machine = MACHINES.get(option.value);
+      const lack = lackOf(machine, used);
+      option.disabled = Boolean(lack);
+      option.textContent = lack ? `${titled(machine)} · ${lack}` : titled(machine);
+    }
   }
 
   drawQuantities() {
@@ -82,7 +111,6 @@ class Bench extends View {
     this.drawTiles(found, machine);
     this.drawAbout(found, machine);
     this.drawBound(found);
-    this.drawHeld(machine);
     this.drawOps(found);
     this.figure.replaceChildren(...roofline(found, machine));
   }
@@ -113,10 +141,19 @@ class Bench extends View {
 
   drawAbout(found, machine) {
     const missing = found.unknown.join(", ");
-    const said = [say("times are lower bounds: no launch and no communication is in them"), machine.bound,
+    const said = [this.drawChoices(), say("times are lower bounds: no launch and no communication is in them"), machine.bound,
       missing && say("{0} states no rate of other work in {1}: its bytes alone are timed", machine.name, missing),
       machine.source];
     this.about.textContent = said.filter(Boolean).join(". ");
+  }
+
+  /** The whole policy, and which choice gives way. */
+  drawChoices() {
+    const made = this.fitting();
+    const given = this.choices.filter(([, field], place) => field.text !== made[place]);
+    const said = given.map(([one, field]) =>
+      say("{0} {1} is left out: {2}", say(one.name), field.text, this.of(this.texts).note));
+    return [this.variant.policy, ...said].filter(Boolean).join(". ");
   }
 
   /** How much of the time each resource binds. */
@@ -130,7 +167,6 @@ class Bench extends View {
   drawHeld(machine) {
     const names = this.variant.memory ?? [];
     const known = names.length && names.every((name) => this.values.has(name));
-    this.held.replaceChildren();
     if (!known) return;
     const [needed, head] = [sum(names.map((name) => this.values.get(name))), make("h3", {}, say("memory against capacity"))];
     if (machine.capacity) this.held.append(head, ...this.against(names.join(" + "), needed, read(machine.capacity)));
@@ -151,9 +187,14 @@ class Bench extends View {
     const shown = sorted.length > MOST_OPS + 1 ? sorted.slice(0, MOST_OPS) : sorted;
     const line = (one) => bar(one.op.label, over(one.time, found.total),
       `${short(one.time, "s")} · ${say(one.op.phase)} · ${one.binds ? say(one.binds) : NONE}`);
-    const rest = sum(sorted.slice(shown.length).map((one) => one.time));
-    const last = shown.length < sorted.length ? [bar(say("all others"), over(rest, found.total), short(rest, "s"))] : [];
-    this.ops.replaceChildren(make("h3", {}, say("time by op")), make("ul", { class: "bars" }, ...shown.map(line), ...last));
+    const others = sorted.slice(shown.length);
+    const rest = sum(others.map((one) => one.time));
+    const list = make("ul", { class: "bars" }, ...shown.map(line));
+    this.ops.replaceChildren(make("h3", {}, say("time by op")), list, ...(others.length ? [this.rest] : []));
+    if (!others.length) return;
+    list.append(bar(say("all others"), over(rest, found.total), short(rest, "s")));
+    this.rest.firstChild.textContent = say("the others: {0}", others.length);
+    this.rest.lastChild.replaceChildren(...others.map(line));
   }
 
   empty() {
@@ -161,6 +202,17 @@ class Bench extends View {
       clear(one, NONE);
       one.removeAttribute("data-binds");
     }
-    for (const part of [this.figure, this.bound, this.held, this.ops, this.about]) part.replaceChildren();
+    this.about.textContent = this.drawChoices();
+    const heads = [[this.figure, "roofline"], [this.bound, "share of the time, by what binds"], [this.ops, "time by op"]];
+    for (const [part, head] of heads) part.replaceChildren(make("h3", {}, say(head)), make("p", { class: "note" }, NONE));
   }
+}
+
+const titled = ({ name, title }) => (title ? `${name} · ${title}` : name);
+
+/** What a machine does not state of what these loads need; nothing where it states it. */
+function lackOf(machine, loads) {
+  if (!machine.bandwidth) return say("no bandwidth stated");
+  const missing = loads.find((one) => (one.unit === "tensor" || machine.one_peak) && !Object.hasOwn(machine.peaks, one.dtype));
+  return missing ? say("no peak in {0} stated", missing.dtype) : "";
 }

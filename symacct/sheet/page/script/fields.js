@@ -59,6 +59,7 @@ class Field {
 
   show(control, isSource = false) {
     if (!isSource && control.value !== this.text) control.value = this.text;
+    control.style.setProperty("--letters", `${this.text.length + 2}ch`);
     control.setAttribute("aria-invalid", String(Boolean(this.problem)));
     control.setCustomValidity?.(this.problem);
   }
@@ -79,7 +80,7 @@ class Field {
 function sizeField(scope, one) {
   const name = one.label || one.name;
   const lowest = one.least ? read(one.least) : null;
-  return new Field(`${scope}.${one.name}`, one.value, (text) => {
+  return new Field(`${scope}.${one.name}`, one.integer ? one.value : compact(one.value), (text) => {
     const value = text.length > MOST_LETTERS ? null : read(text);
     const most = one.integer ? LARGEST.whole : LARGEST.any;
     if (one.integer && (!value || !isWhole(value) || order(value, lowest ?? ONE) < 0)) {
@@ -113,6 +114,22 @@ function evaluator(scope) {
     return field?.value;
   };
   return (expr) => evaluate(expr, { get }, shared);
+}
+
+/** Names of the sizes in formulas and in what holds them. */
+function namesIn(data, found = new Set()) {
+  if (Array.isArray(data)) for (const one of data) namesIn(one, found);
+  else if (data?.e !== undefined) for (const name of sharedNames(data.e)) found.add(name);
+  else if (data?.s !== undefined) found.add(data.s);
+  else if (data && typeof data === "object") namesIn(Object.values(data), found);
+  return found;
+}
+
+const NAMES = new Map();
+
+function sharedNames(place) {
+  if (!NAMES.has(place)) NAMES.set(place, namesIn(DATA.exprs[place]));
+  return NAMES.get(place);
 }
 
 function redraw(field) {

@@ -94,12 +94,19 @@ function positively(value, unit) {
   return `${plainDigits(value)} ${unit}`;
 }
 
-/** The exact number, where it can be written out and four digits do not say it all. */
+/** The exact number, where it is whole, can be written out, and four digits do not say it all. */
 function written(value) {
   if (!isExact(value) || order(roundedTo(magnitude(value)), magnitude(value)) === 0) return "";
-  const n = size(value.n);
-  if (n >= WRITTEN_OUT || (value.d !== 1n && (n >= SMALL || value.d >= SMALL))) return "";
-  return signed(value, grouped(n) + (value.d === 1n ? "" : `/${grouped(value.d)}`));
+  return value.d === 1n && size(value.n) < WRITTEN_OUT ? signed(value, grouped(size(value.n))) : "";
+}
+
+/** The text of a number with a power of ten where that is much shorter: `2e12`. */
+function compact(text) {
+  const [, digits, zeros] = /^([1-9]\d*?)(0*)$/.exec(text) ?? [];
+  if (!digits) return text;
+  const ten = digits.length + zeros.length - 1;
+  const made = `${digits[0]}${digits.length > 1 ? "." : ""}${digits.slice(1)}e${ten}`;
+  return made.length + 3 < text.length ? made : text;
 }
 
 const exactly = ({ n, d }) => (d === 1n ? `${n}` : `${n}/${d}`);
@@ -107,6 +114,13 @@ const exactly = ({ n, d }) => (d === 1n ? `${n}` : `${n}/${d}`);
 /** A term as people write it: `72 b s h² L` for `72*b*s*h^2*L`; any other text as it is. */
 function asFormula(text) {
   return text.includes("/") && !text.includes("*") ? text : text.replace(/\^(\d+)/g, (_, ten) => raised(ten)).replaceAll("*", "\u2009");
+}
+
+/** How far one number is from another: `+4.0 %`, `less than 0.1 % below`. */
+function difference(share) {
+  const below = order(share, ZERO) < 0;
+  if (Math.abs(toDouble(share)) < 0.0005) return say(below ? "less than {0} below" : "less than {0} above", "0.1 %");
+  return (below ? "" : "+") + percent(share);
 }
 
 /** A share as a percentage: to one digit, a large one to four digits. */

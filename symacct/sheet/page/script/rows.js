@@ -2,6 +2,7 @@
 
 const NONE = "–";
 const MOST_BARS = 6;
+const OTHERS = "others";
 const PAIRS = new Map([["claimed", "right"], ["left side", "right side"]]);
 
 /** The calculator of a row of the sheet; it stands below its formula. */
@@ -9,7 +10,7 @@ class Row extends View {
   constructor(data) {
     super(data, data.uses);
     this.row = document.getElementById(data.id);
-    this.cell = this.row.cells[1];
+    this.cell = this.row.cells[1].firstElementChild;
     this.printed = [...this.cell.childNodes];
     const most = Math.max(...Object.values(data.variants).map((one) => one.results?.length ?? 0));
     this.outputs = Array.from({ length: most }, (_, place) => output(data.id, { "data-place": place }));
@@ -30,6 +31,7 @@ class Row extends View {
   }
 
   draw() {
+    this.settle();
     this.showFormula();
     const done = this.attempt(() => {
       this.ready();
@@ -51,7 +53,7 @@ class Row extends View {
 
   /** Only where every size that the row shows is accepted. */
   ready() {
-    for (const { field } of this.sizes) if (field.problem) throw new Refusal(field.problem);
+    for (const { field } of this.used()) if (field.problem) throw new Refusal(field.problem);
     super.ready();
   }
 
@@ -77,15 +79,14 @@ class Row extends View {
       this.outputs[place + 1].parentElement.hidden = true;
       return;
     }
-    const sign = order(share, ZERO) > 0 ? "+" : "";
-    this.apart.textContent = say("{0} against {1}: {2}", one, other, sign + percent(share));
+    this.apart.textContent = say("{0} against {1}: {2}", one, other, difference(share));
   }
 
   /** Which terms dominate; whether shares say it: not of 0, nor with a negative part. */
   showShares(result, whole) {
     const labelled = (name) => this.sizes.find((one) => one.name === name)?.label ?? name;
-    const terms = result.terms.map(({ label, expr }) =>
-      [asFormula(label).replace(/\bn\d+\b/g, labelled), this.value(expr)]);
+    const named = (label) => (label === OTHERS ? OTHERS : asFormula(label).replace(/\bn\d+\b/g, labelled));
+    const terms = result.terms.map(({ label, expr }) => [named(label), this.value(expr)]);
     if (isZero(whole) || terms.some(([, value]) => order(value, ZERO) < 0)) return false;
     const shares = sharesOf(terms, whole);
     this.shares.firstChild.textContent = say("most: {0}, {1}", shares[0][0], percent(shares[0][1]));
@@ -106,10 +107,11 @@ class Row extends View {
   }
 }
 
-/** Shares of a whole, the largest first; the smallest of many together. */
+/** Shares of a whole, the largest first; the smallest of many together at the end, whatever they come to. */
 function sharesOf(terms, whole) {
-  const sorted = terms.map(([label, value]) => [label, over(value, whole)]).sort((a, b) => order(b[1], a[1]));
-  if (sorted.length <= MOST_BARS) return sorted;
-  const rest = sum(sorted.slice(MOST_BARS - 1).map(([, share]) => share));
-  return [...sorted.slice(0, MOST_BARS - 1), [say("all others"), rest]];
+  const all = terms.map(([label, value]) => [label, over(value, whole)]).sort((a, b) => order(b[1], a[1]));
+  const named = all.filter(([label]) => label !== OTHERS);
+  const kept = named.slice(0, all.length <= MOST_BARS ? MOST_BARS : MOST_BARS - 1);
+  if (kept.length === all.length) return kept;
+  return [...kept, [say("all others"), minus(sum(all.map(([, share]) => share)), sum(kept.map(([, share]) => share)))]];
 }

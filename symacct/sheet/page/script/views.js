@@ -7,14 +7,58 @@ class View {
     this.choices = (data.choices ?? []).map((one) => [one, choiceField(`${data.id}.${one.name}`, one.value, one.values)]);
     this.sizes = uses.map((name) => SCOPES.get(data.scope)?.get(name)).filter(Boolean);
     this.fields = [...this.sizes.map((one) => one.field), ...this.choices.map(([, field]) => field)];
+    this.boxes = new Map();
+    this.selects = [];
+    this.names = new Map();
     this.why = make("p", { class: "why", id: `${data.id}-why`, hidden: "" });
     VIEWS.push(this);
   }
 
+  get texts() {
+    return this.choices.map(([, field]) => field.text);
+  }
+
   get variant() {
+    return this.of(this.fitting());
+  }
+
+  of(texts) {
     const { variants } = this.data;
-    const found = variants[this.choices.map(([, field]) => field.text).join("|")];
+    const found = variants[texts.join("|")];
     return typeof found === "string" ? variants[found] : found;
+  }
+
+  refused(texts) {
+    const { note, results, quantities } = this.of(texts);
+    return Boolean(note) && !(results ?? quantities).length;
+  }
+
+  /** The choices that are computed: those that are made; a bench puts others where they do not go together. */
+  fitting() {
+    return this.texts;
+  }
+
+  /** What of the data a variant is worked out from. */
+  parts(variant) {
+    return [variant.conditions, variant.results];
+  }
+
+  /** Sizes that the chosen variant has. */
+  used() {
+    const { variant } = this;
+    if (!this.names.has(variant)) this.names.set(variant, namesIn(this.parts(variant)));
+    return this.sizes.filter((one) => this.names.get(variant).has(one.name));
+  }
+
+  /** Shows the sizes that these choices use, and takes away the choices that they refuse. */
+  settle() {
+    const [made, used] = [this.fitting(), new Set(this.used())];
+    for (const one of this.sizes) this.boxes.get(one).hidden = used.size > 0 && !used.has(one);
+    this.selects.forEach((select, place) => {
+      for (const option of select.options) option.disabled = this.refused(made.with(place, option.value));
+      select.value = made[place];
+      select.disabled = [...select.options].every((one) => one.disabled || one.value === made[place]);
+    });
   }
 
   /** What evaluates formulas now, where the choices and their conditions allow a number. */
@@ -28,15 +72,18 @@ class View {
   /** Controls in order: sizes, then choices; each with its label. */
   controls(withMeaning) {
     const made = this.sizes.map((one) => this.sizeControl(one, withMeaning));
-    return [...made, ...this.choices.map(([one, field]) => this.select(one.name, field, one.values.map((v) => [v, v])))];
+    this.sizes.forEach((one, place) => this.boxes.set(one, made[place]));
+    const chosen = this.choices.map(([one, field]) => this.select(one.name, field, one.values.map((v) => [v, v])));
+    this.selects = chosen.map((one) => one.lastChild);
+    return [...made, ...chosen];
   }
 
   sizeControl(one, withMeaning) {
     const id = `${this.data.id}-${one.name}`;
     const kind = one.integer ? { type: "number", step: "1", min: one.least || "1" }
-      : { type: "text", inputmode: "decimal", maxlength: String(MOST_LETTERS), spellcheck: "false" };
-    const input = make("input", { id, autocomplete: "off", "aria-describedby": this.why.id, ...kind });
+      : { type: "text", inputmode: "decimal", maxlength: String(MOST_LETTERS), spellcheck: "false", class: "grows" };
     const meaning = one.meaning && one.meaning !== one.label ? one.meaning : "";
+    const input = make("input", { id, autocomplete: "off", title: meaning, "aria-describedby": this.why.id, ...kind });
     const name = one.label || one.name;
     const label = make("label", { for: id, title: meaning }, make(/^[a-z]/i.test(name) ? "var" : "span", {}, name));
     if (one.unit && !name.includes(one.unit)) label.append(" ", make("span", { class: "unit" }, one.unit));
