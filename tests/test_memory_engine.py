@@ -14,7 +14,7 @@ from symacct.algebra.evaluate import evaluate
 from symacct.algebra.symbols import as_expr, symbol
 from symacct.derivation.timeline import at_sizes, sizes_at, worst
 from symacct.errors import RuleError, UsageError
-from symacct.nodes import Graph, Repeat, walk
+from symacct.nodes import Graph, Node, Repeat, walk
 from symacct.syntax import read_formula
 
 if TYPE_CHECKING:
@@ -49,7 +49,10 @@ def account(graph: Graph, choices: Mapping[str, object]) -> Account:
 def interpreted(one: Account, sizes: Mapping[str, int], name: str = "memory.peak") -> int:
     """Return a peak by the interpreter, every iteration written out."""
     bound = one.bind(sizes)
-    only = (lambda s: s.saved) if name == "memory.activations.peak" else None
+    ops = {n.outs[0] for n, _ in walk(bound.graph.nodes) if isinstance(n, Node) and not n.op.alias}
+    lecture = bound.policy.saves == "lecture"  # outputs of the graph's own ops alone: not the loss put to it
+    counted = (lambda s: s.saved and s.tensor.name in ops) if lecture else (lambda s: s.saved)
+    only = counted if name == "memory.activations.peak" else None
     steps = at_sizes(bound.graph, bound.policy, sizes)
     return int(worst(steps, sizes_at(bound.graph, bound.policy, sizes), only).nbytes) + int(
         bound.beside(name)
