@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,8 @@ from symacct.printers import text as plain_text
 from symacct.proof.judge import Judged, account_key, judge, machine_of
 from symacct.report.amount import shown as shown_amount
 from symacct.report.conditions import listed
-from symacct.sheet.data import Cell, Item, Origin, Row, Sign, Words
+from symacct.sheet.data import Cell, Item, Math, Origin, Row, Sign, Words
+from symacct.sheet.readback import value
 from symacct.sheet.right_terms import read_statement, right_term
 from symacct.sheet.statement import comparison, figures, formula, guessed
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 LONGEST_START = 16
 PERCENT = Integer(100)
+LIKE_UNIT = re.compile(r"(\w+) is a name here, not a unit")
 PLAIN = frozenset({"optimizer", "precision", "workload"})
 """Choices whose value says what they are."""
 
@@ -53,7 +56,7 @@ class Claims:
         found = judge(replace(stated, expect="proved") if worked_out else stated, folder, pool)
         if not found.ok:
             self.differs.append(f"{stated.name}: expected {stated.expect}, got {found.got}")
-        account = next(iter(pool.values()), None)
+        account = pool.get(account_key(stated))
         title = name or stated.name
         if stated.calc:
             row = _calculated(found, title)
@@ -61,9 +64,7 @@ class Claims:
             row = _unjudged(found, title)
         else:
             row = _judged(found, found.verdict, account, title)
-        return replace(
-            row, origin=Origin(pool.get(account_key(stated)), found, machine_of(stated.on, folder))
-        )
+        return replace(row, origin=Origin(account, found, machine_of(stated.on, folder)))
 
 
 def _judged(found: Judged, verdict: Verdict, account: Account | None, title: str) -> Row:
@@ -106,13 +107,34 @@ def _holds(stated: Stated, said: Statement, verdict: Verdict, account: Account |
     yield from ((Words(choice),) for choice in choices)
     yield from said.where
     yield from said.regions
+    given = (*stated.assume, *(part for part in stated.at.split(",") if part.strip()))
+    shown = [_condition(text, said.names) for text in given]
+    yield from shown
+    known = {_meaning(cell) for cell in (*said.regions, *shown)}
+    for text in _own(verdict, account):
+        cell = _condition(text, said.names)
+        if _meaning(cell) not in known:
+            known.add(_meaning(cell))
+            yield cell
+    yield from ((Words(f"{name}: a size, not a unit"),) for name in sorted(_like_units(verdict)))
+
+
+def _own(verdict: Verdict, account: Account | None) -> list[str]:
+    """Return the conditions of the derivation, those of an `if` among them, and least values above 1."""
     order = account.graph.order if account is not None else ()
-    for text in (*stated.assume, *(part for part in stated.at.split(",") if part.strip())):
-        yield _condition(text, said.names)
-    claimed = {name for name, least in verdict.box.lower.items() if least > 1}
-    own = listed(verdict.box.conditions, order) if not said.regions and not stated.assume else []
-    own += [f"{name} >= {verdict.box.lower[name]}" for name in sorted(claimed)]
-    yield from (_condition(text, said.names) for text in own)
+    found = listed(verdict.box.conditions, order)
+    return found + [f"{name} >= {least}" for name, least in sorted(verdict.box.lower.items()) if least > 1]
+
+
+def _meaning(cell: Cell) -> object:
+    """Return what tells a comparison from others, however its sides are written."""
+    return tuple(value(item.tree) if isinstance(item, Math) else item for item in cell)
+
+
+def _like_units(verdict: Verdict) -> set[str]:
+    """Return names of sizes that are written where a unit might stand."""
+    found = (LIKE_UNIT.match(note) for note in verdict.notes)
+    return {one[1] for one in found if one} & set(verdict.claim.names)
 
 
 def _condition(text: str, names: frozenset[str]) -> Cell:
@@ -142,7 +164,7 @@ def _worth(verdict: Verdict, mark: str) -> Iterator[Item]:
     elif (verdict.growing and mark == "proved") or (mark == "refuted" and verdict.growing):
         yield from _grows(verdict.growing, verdict)
     elif mark == "refuted" and verdict.decision.point is not None and verdict.decision.point.sizes:
-        yield Words("not at ")
+        yield Words(", e.g. at ")
         for place, (name, size) in enumerate(verdict.decision.point.sizes):
             if place:
                 yield Sign(",")
@@ -160,15 +182,18 @@ def _grows(growing: tuple[str, ...], verdict: Verdict) -> Iterator[Item]:
             yield Sign(",")
         yield formula(name, verdict.claim.names)
     yield Sign("-> oo")
+    if len(growing) > 1:
+        yield Words(" in fixed proportion")
 
 
 def _unjudged(found: Judged, title: str) -> Row:
     """Return the row of a claim without a verdict: reported, or refused as wrong input."""
     stated = found.stated
-    cell = guessed(stated.claim, figures(stated.claim) if stated.on else ())
     if found.got == "refused":
         why = found.detail.splitlines()[0] if found.detail else ""
+        cell: Cell = (Words(stated.claim, code=True),)
         return replace(_row(stated, title, cell, holds=_places(stated), mark="refused"), comment=why)
+    cell = guessed(stated.claim, figures(stated.claim) if stated.on else ())
     return _row(stated, title, cell, mark="reported")
 
 
@@ -184,22 +209,28 @@ def _calculated(found: Judged, title: str) -> Row:
     holds = (*_places(stated), *_lets(stated, [*own, *of]))
     try:
         cell: Cell = (formula(stated.calc, [*own, *of]),)
-        value = found.amount or amount(stated.calc, stated.to, stated.let)
+        result = found.amount or amount(stated.calc, stated.to, stated.let)
     except SymacctError as error:
         row = _row(stated, title, (Words(stated.calc, code=True),), mark="refused")
         return replace(row, comment=error.what)
-    came = shown_amount(value.value, value.unit, stated.to)
-    if stated.value is None:
-        return _row(
-            stated, title, cell, holds=holds, mark="computed", worth=(Words(came),), topic=frozenset({"calc"})
-        )
+    came = shown_amount(result.value, result.unit, stated.to)
     topic = frozenset({"calc"})
-    if found.got == "proved":
+    if stated.value is None or found.got == "proved":
         return _row(stated, title, cell, holds=holds, mark="computed", worth=(Words(came),), topic=topic)
-    claimed = f"{stated.value} {stated.to or ''}".strip()
-    worth: Cell = (Words(claimed), Words("; comes to "), Words(_in_one_unit(came)))
+    if stated.expect == "reported":
+        return _row(
+            stated, title, cell, holds=holds, mark="reported", worth=(Words(_claimed(stated)),), topic=topic
+        )
+    if found.got != "refuted":
+        row = _row(stated, title, cell, holds=holds, mark=found.got, topic=topic)
+        return replace(row, comment=found.detail.splitlines()[0] if found.detail else "")
+    worth: Cell = (Words(_claimed(stated)), Words("; comes to "), Words(_in_one_unit(came)))
     instead = _right_calculation(found, [*own, *of])
     return _row(stated, title, cell, holds=holds, mark="refuted", worth=worth, instead=instead, topic=topic)
+
+
+def _claimed(stated: Stated) -> str:
+    return f"{stated.value} {'' if stated.to == '1' else stated.to or ''}".strip()
 
 
 def _right_calculation(found: Judged, names: Iterable[str]) -> Cell:

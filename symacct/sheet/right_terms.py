@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 LONGEST, PRECISE = 400, 40
 AMOUNT = re.compile(r"=\s*[0-9][0-9.,_eE+-]*\s+(\S.*?)\s*$")
+LETTERS = re.compile(r"[^\W\d]+")
 NOT_PROVED = "instead is"
 LONGER: Cell = (Words("a longer formula; symacct prove shows it"),)
 
@@ -154,7 +155,8 @@ def _true_order(exact: Expr | None, verdict: Verdict) -> Cell:
 def _in_unit(exact: Expr, unit: Unit, said: Statement) -> str:
     """Return an exact amount in the unit that the claim gives on its other side, else in base units."""
     found = AMOUNT.search(said.claim.text)
-    asked = found[1] if found and _reads_as(found[1], unit) else str(unit)
+    named = found is not None and not set(LETTERS.findall(found[1])).isdisjoint(said.names)
+    asked = found[1] if found and not named and _reads_as(found[1], unit) else str(unit)
     number = Fraction(int(exact.p), int(exact.q)) / read_unit(asked)[0]
     decimal = Context(prec=PRECISE).divide(Decimal(number.numerator), Decimal(number.denominator))
     if Fraction(decimal) == number:
