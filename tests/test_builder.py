@@ -1,6 +1,7 @@
 """The builder: patterns, names, sizes and repeats, each refusal beside what is accepted."""
 
 import pickle
+from itertools import pairwise
 
 import pytest
 
@@ -277,3 +278,19 @@ def test_a_quotient_given_to_a_split_must_be_whole():
         b = Builder("g", "B F H")
         y = b.rearrange("B (H R) -> B H R", b.input("x", "B F"), **given)
         assert [c.text for c in b.build(y).conditions] == ["H divides F"]
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 5])
+def test_a_chain_of_tensors_is_contracted_from_its_left(count):
+    """The rows meet one matrix after another: no product of two weights is formed, each weight is used."""
+    words = "sepqrt"[: count + 1]
+    b = Builder("chain", " ".join(("B", *words)))
+    pairs = list(pairwise(words))
+    weights = [b.weight(f"w{place}", f"{left} {right}") for place, (left, right) in enumerate(pairs)]
+    equation = ", ".join([f"B {words[0]}", *(" ".join(pair) for pair in pairs)]) + f" -> B {words[-1]}"
+    out = b.einsum(equation, b.input("x", f"B {words[0]}"), *weights)
+    account = symacct.derive(b.build(out))
+    sizes = {"B": 3, **{word: place + 2 for place, word in enumerate(words)}}
+    by_hand = sum(sizes[left] * sizes[right] for left, right in pairs)
+    assert account.value("params.matmul", sizes) == by_hand
+    assert account.value("flops.forward", sizes) == 2 * sizes["B"] * by_hand

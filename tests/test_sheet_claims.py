@@ -1,4 +1,4 @@
-"""What stands beside a claim on a sheet: all its conditions, how sizes grow, and a verdict that was reached."""
+"""What stands beside a claim on a sheet: all its conditions, how sizes grow, a verdict that was reached."""
 
 from __future__ import annotations
 

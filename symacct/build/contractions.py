@@ -34,16 +34,18 @@ class Contractions(Functions, Views):
         """Contract tensors: ``b.einsum("B S D, D F -> B S F", x, w)``.
 
         Words are local and positional; the result's axes are named by them. More than two operands are
-        contracted pairwise, left to right or along ``path`` (pairs of positions, the result goes last).
+        contracted pairwise, left to right, the result so far with the next one; or along ``path`` (pairs of
+        positions, the result goes last).
         An axis that only one operand has and the result has not is summed first.
         """
         operands, out = einsum_words(equation, [t.tensor for t in tensors])
         bind_words(equation, operands, [t.tensor for t in tensors])
         left = list(zip(operands, tensors, strict=True))
         name = "einsum" if label is None else label
-        steps = iter(path or [(0, 1)] * (len(left) - 1))
+        steps = iter(path or ())
         while len(left) > 1:
-            i, j = next(steps, (0, 1))
+            before = (0, 1) if len(left) == len(tensors) else (len(left) - 1, 0)
+            i, j = next(steps, before)
             if not 0 <= i < len(left) or not 0 <= j < len(left) or i == j:
                 raise GraphError(
                     f"the path step {(i, j)} of einsum {equation!r} names no pair of {len(left)} operands"
