@@ -1,17 +1,22 @@
-"""Sheets of graphs: what stands in the place of a formula that is too long."""
+"""Sheets of graphs: formulas that are too long, short sections, pages, titles, what is not broken."""
 
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 
 import pytest
 
 from symacct import derive
 from symacct.cli.main import main
 from symacct.readers.files import load
-from symacct.sheet.data import Section, Sheet
+from symacct.sheet.data import Row, Section, Sheet, Words
 from symacct.sheet.from_accounts import quantity_rows
+from symacct.sheet.html import html_of
+from symacct.sheet.markdown import markdown_of
 from symacct.sheet.plain import text_of
+from symacct.sheet.tex import tex_of
 
 FILE = """
 from symacct import graph
@@ -66,3 +71,78 @@ def test_one_term_is_one_term(monkeypatch):
     row = quantity_rows(derive(load("linear")), {}, ["flops.forward.matmul"])[0]
     shown = text_of(Sheet("t", "", (Section("s", (row,)),)), 200)
     assert " 1 term; symacct derive linear shows them" in shown
+
+
+# ---- pages ----
+
+PDFINFO = shutil.which("pdfinfo")
+ENGINES = [name for name in ("pdflatex", "xelatex", "lualatex") if shutil.which(name)]
+needs_engine = pytest.mark.skipif(not ENGINES, reason="no TeX engine")
+CLAIMS = """
+[[claim]]
+name = "wrong everywhere {0}"
+graph = "gpt"
+claim = "params.matmul = {0}*L*h"
+expect = "refuted"
+"""
+
+
+@needs_engine
+@pytest.mark.parametrize(("count", "pages"), [(2, 1), (90, None)])
+def test_a_card_of_more_pages_says_how_to_shorten_it(tmp_path, capsys, count, pages):
+    """Against the objects of the PDF where it is not packed: what pdfinfo counts, if it is there."""
+    file, made = tmp_path / "many.toml", tmp_path / "card.pdf"
+    file.write_text("".join(CLAIMS.format(place) for place in range(3, 3 + count)), encoding="utf-8")
+    assert main(["sheet", str(file), "-o", str(made)]) == 0
+    err = capsys.readouterr().err
+    found = re.search(r"note: this card has (\d+) pages", err)
+    assert bool(found) == (pages is None)
+    assert ("--rows params" in err) == (pages is None)
+    if PDFINFO:
+        said = subprocess.run([PDFINFO, str(made)], capture_output=True, text=True, check=True).stdout
+        assert int(re.search(r"Pages:\s+(\d+)", said)[1]) == (int(found[1]) if found else pages)
+
+
+@pytest.mark.skipif(not PDFINFO, reason="no pdfinfo")
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_pdf_has_a_title_with_any_engine(tmp_path, engine):
+    sheet = Sheet("100 % of √L (½)", "", (Section("s", (Row("a", (Words("b"),)),)),))
+    (tmp_path / "s.tex").write_text(tex_of(sheet), encoding="utf-8")
+    subprocess.run([engine, "-interaction=batchmode", "s.tex"], cwd=tmp_path, check=True, capture_output=True)
+    said = subprocess.run(
+        ["pdfinfo", "s.pdf"], cwd=tmp_path, capture_output=True, text=True, check=True
+    ).stdout
+    assert re.search(r"Title:\s+100 % of √L \(½\)\n", said)
+
+
+# ---- what stands together ----
+
+
+def test_a_graph_has_short_sections_and_says_once_what_it_is(file, capsys):
+    assert main(["sheet", file]) == 0
+    out = capsys.readouterr().out
+    titles = ["net: parameters and tokens", "net: work", "net: bytes moved", "net: memory"]
+    assert [line for line in out.splitlines() if line.startswith("net: ")] == titles
+    assert out.count("Three layers.") == 1
+
+
+def test_a_title_that_is_that_of_the_sheet_stands_once(tmp_path):
+    rows = (Row("a", (Words("b"),)),)
+    once, twice = (Sheet("lengths", "", (Section(one, rows),)) for one in ("lengths", "others"))
+    for made in (tex_of, markdown_of, html_of, text_of):
+        assert len(re.findall(r"head\{lengths|<h2>lengths|^## lengths", made(once), re.MULTILINE)) == 0
+        assert "others" in made(twice)
+    assert text_of(once).count("lengths") == 1
+
+
+@pytest.mark.parametrize(("lang", "said"), [("en", "refuted, e.g. at"), ("zh", "不成立，反例")])
+def test_a_counterexample_stands_behind_its_verdict(tmp_path, capsys, monkeypatch, lang, said):
+    monkeypatch.setenv("COLUMNS", "300")
+    file = tmp_path / "one.toml"
+    wrong = '[[claim]]\nname = "n"\ngraph = "deep_linear"\nclaim = "params = D^2*L^2 + 1"\nexpect = "refuted"'
+    file.write_text(wrong, encoding="utf-8")
+    assert main(["sheet", str(file), "--lang", lang]) == 0
+    assert said in capsys.readouterr().out
+    assert main(["sheet", str(file), "--lang", lang, "-o", str(tmp_path / "one.tex")]) == 0
+    tex = (tmp_path / "one.tex").read_text(encoding="utf-8")
+    assert re.search(r"D = 1\s*,\\allowbreak\\\s+L = 1", tex)

@@ -200,9 +200,22 @@ def _write(sheet: Sheet, path: Path | None, ending: str) -> None:
     elif ending == ".pdf":
         from symacct.sheet.engine import pdf_of
 
-        _save(path, pdf_of(text))
+        content, pages = pdf_of(text)
+        _save(path, content)
+        if sheet.style == "card" and pages > 1:
+            sys.stderr.write(_long(sheet, pages))
     else:
         _save(path, text.encode())
+
+
+def _long(sheet: Sheet, pages: int) -> str:
+    """Return how a card that is longer than a page is made shorter: by the kinds of rows that it has."""
+    from symacct.sheet.making import TOPICS
+
+    kinds = [one for one in TOPICS if any(one in {*row.topic, row.mark} for row in sheet.rows)]
+    some = ",".join(kinds[:-1][:2] or kinds)
+    rows = f"fewer rows, --rows {some} (it has {', '.join(kinds)}), or " if kinds else ""
+    return f"note: this card has {pages} pages; for one page: {rows}fewer claims, graphs or machines\n"
 
 
 def _save(path: Path, content: bytes) -> None:

@@ -18,6 +18,16 @@ if TYPE_CHECKING:
 SIGNS = {"text": text_sign, "latex": latex_sign, "mathml": mathml_sign}
 
 
+def gap(worth: Cell) -> str:
+    """Return what stands between a verdict and the rest of its cell: nothing before a comma.
+
+    >>> gap((Words(", e.g. at "),)), gap((Words("144 day"),))
+    ('', ' ')
+    """
+    first = worth[0] if worth else None
+    return "" if isinstance(first, Words) and first.text.startswith(",") else " "
+
+
 @dataclass(frozen=True, slots=True)
 class Setter:
     """Sets cells in one notation.

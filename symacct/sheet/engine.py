@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -14,6 +15,7 @@ ANY, UNICODE = ("pdflatex", "xelatex", "lualatex"), ("xelatex", "lualatex")
 FLAGS = ("-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape")
 SECONDS = 120
 SHOWN = 160
+PAGES = re.compile(r"Output written on sheet\.pdf \((\d+) page")
 
 
 def engine_for(text: str) -> str:
@@ -35,8 +37,8 @@ def engine_for(text: str) -> str:
     return found
 
 
-def pdf_of(text: str) -> bytes:
-    """Return a LaTeX document as PDF.
+def pdf_of(text: str) -> tuple[bytes, int]:
+    """Return a LaTeX document as PDF, and how many pages it has.
 
     Raises:
         RuleError: there is no engine, or it fails; its first complaint is shown.
@@ -55,7 +57,17 @@ def pdf_of(text: str) -> bytes:
         made = Path(folder) / "sheet.pdf"
         if done.returncode or not made.is_file():
             raise _failed(engine, done.stdout.decode("utf-8", "replace"))
-        return made.read_bytes()
+        return made.read_bytes(), _pages(done.stdout.decode("utf-8", "replace"))
+
+
+def _pages(log: str) -> int:
+    r"""Return how many pages an engine says it wrote; lines of a log end anywhere.
+
+    >>> _pages("Output written on sheet.pdf (12 pa\nges, 4 bytes).")
+    12
+    """
+    found = PAGES.search(log.replace("\n", ""))
+    return int(found[1]) if found else 1
 
 
 def _failed(engine: str, log: str) -> RuleError:

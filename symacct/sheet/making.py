@@ -37,6 +37,13 @@ if TYPE_CHECKING:
 TOPICS = ("params", "tokens", "flops", "bytes", "intensity", "memory", "time", "throughput", "mfu", "calc",
           "reported", "machine", "formats")  # fmt: skip
 """What ``--rows`` selects by: the first word of a quantity, or what kind of row it is."""
+PARTS = {
+    "parameters and tokens": {"params", "tokens"},
+    "work": {"flops"},
+    "bytes moved": {"bytes", "intensity"},
+    "memory": {"memory"},
+}
+"""The sections of a graph's sheet, and the first words of the quantities in them."""
 PRICES = ("attention", "bytes")
 
 
@@ -214,10 +221,19 @@ def of_account(
     chosen = [f"convention {account.convention.describe()}", account.policy.describe()]
     about = [*(map(described, chosen) if lang == "zh" else chosen), *([at] if at else [])]
     sections = [symbols(account, sizes, lang)] if full else []
-    sections.append(Section(f"{account.graph.name}{word(': ', lang)}{doc}", tuple(rows)))
+    sections += _by_topic(account.graph.name, doc, rows, lang)
     if full:
         sections += [*terms(account, sizes, [row.quantity for row in rows], lang), sources(account, lang)]
     return word("; ", lang).join(about), tuple(one for one in sections if one.rows)
+
+
+def _by_topic(name: str, doc: str, rows: Sequence[Row], lang: str) -> Iterator[Section]:
+    """Yield the rows of a graph in short sections; the first says what the graph is."""
+    for title, topics in PARTS.items():
+        found = tuple(row for row in rows if row.topic & topics)
+        if found:
+            yield Section(f"{name}{word(': ', lang)}{word(title, lang)}", found, note=doc)
+            doc = ""
 
 
 def selected(sheet: Sheet, only: Iterable[str]) -> Sheet:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from symacct.sheet.cells import Setter
+from symacct.sheet.cells import Setter, gap
 from symacct.sheet.chinese import notes
 from symacct.sheet.grid import markdown_grid
 from symacct.sheet.steps_words import headed
@@ -34,7 +34,7 @@ def markdown_of(sheet: Sheet) -> str:
     lines = [f"# {words(sheet.title)}", ""]
     lines += [words(sheet.about), ""] if sheet.about else []
     for section in sheet.sections:
-        lines += [f"## {words(word(section.title, sheet.lang))}", ""]
+        lines += [f"## {words(word(section.title, sheet.lang))}", ""] if section.title != sheet.title else []
         lines += [words(section.note), ""] if section.note else []
         if section.heads:
             lines += [*markdown_grid(section, setter), ""]
@@ -60,7 +60,7 @@ def _row(row: Row, sheet: Sheet, setter: Setter, *, sources: bool) -> list[str]:
         formula += f"<br>{right}{setter.set(row.instead, row.name)}"
     holds = word("; ", sheet.lang).join(setter.set(cell, row.name) for cell in row.holds)
     mark = f"**{words(word(row.mark, sheet.lang))}**" if row.mark else ""
-    worth = f"{mark} {setter.set(row.worth, row.name)}".strip()
+    worth = f"{mark}{gap(row.worth)}{setter.set(row.worth, row.name)}".strip()
     if not sources and (below := notes(row, sheet.style, sheet.lang)):
         worth += f" {words(below)}"
     cells = [name, formula, holds, worth]

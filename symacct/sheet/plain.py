@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from symacct.report.table import GAP, Column, Table, as_text, wrap
-from symacct.sheet.cells import Setter
+from symacct.sheet.cells import Setter, gap
 from symacct.sheet.chinese import notes
 from symacct.sheet.data import Sign
 from symacct.sheet.grid import text_grid
@@ -28,7 +28,7 @@ def text_of(sheet: Sheet, width: int = 100) -> str:
     lines = [*wrap(words(sheet.title), width), *(wrap(words(sheet.about), width) if sheet.about else [])]
     heads = [Column(word(one, sheet.lang)) for one in ("quantity", "formula", "holds when", "worth")]
     for section in sheet.sections:
-        lines += ["", words(word(section.title, sheet.lang))]
+        lines += ["", words(word(section.title, sheet.lang))] if section.title != sheet.title else []
         lines += wrap(words(section.note), width) if section.note else []
         if section.heads:
             lines += ["", text_grid(section, setter, width)]
@@ -60,7 +60,7 @@ def _step(one: Step, formulas: str) -> tuple[str, ...] | str:
 def _rows(row: Row, sheet: Sheet, setter: Setter) -> list[tuple[str, ...] | str]:
     formula = _stated(row, setter)
     holds = word("; ", sheet.lang).join(setter.set(cell, row.name) for cell in row.holds)
-    worth = f"{word(row.mark, sheet.lang)} {setter.set(row.worth, row.name)}".strip()
+    worth = f"{word(row.mark, sheet.lang)}{gap(row.worth)}{setter.set(row.worth, row.name)}".strip()
     name = GAP * row.level + words(row.name)
     found: list[tuple[str, ...] | str] = [(name, formula, holds, worth)]
     if row.instead:

@@ -1,4 +1,4 @@
-"""What stands before the text of a LaTeX sheet, and the three macros that its rows use."""
+"""What stands before the text of a LaTeX sheet: its title as data, and the macros that its rows use."""
 
 FIRST = "% Made by symacct sheet: each formula was derived or judged, and read back, when this was written."
 START = r"""
@@ -6,13 +6,13 @@ START = r"""
 \documentclass{article}
 """
 CARD = r"""
-\usepackage[a4paper,margin=8mm]{geometry}
+\usepackage[a4paper,margin=7.5mm]{geometry}
 \usepackage{multicol}
 \setlength{\columnsep}{5mm}
 \setlength{\multicolsep}{2pt}
-\newcommand{\base}{\fontsize{7.8}{9.4}\selectfont}
+\newcommand{\base}{\fontsize{7.8}{9.3}\selectfont}
 \newcommand{\fine}{\fontsize{6.2}{7.4}\selectfont}
-\newcommand{\widths}{\def\wa{0.265}\def\wb{0.53}\def\wc{0.175}}
+\newcommand{\widths}{\def\wa{0.258}\def\wb{0.535}\def\wc{0.168}}
 """
 FULL = r"""
 \usepackage[a4paper,margin=16mm]{geometry}
@@ -52,12 +52,32 @@ REST = r"""
 \hfuzz=1pt
 \raggedbottom
 \newcommand{\cellof}[2]{\parbox[t]{#1\linewidth}{\raggedright\strut #2\strut}}
-\newcommand{\row}[3]{\widths\cellof{\wa}{#1}\hfill\cellof{\wb}{#2}\hfill\cellof{\wc}{#3}\par}
+\newcommand{\row}[3]{\widths\cellof{\wa}{#1}\hfill\cellof{\wb}{#2}%
+  \hfill\cellof{\wc}{\relpenalty=10000 #3}\par}
 \newenvironment{grid}[1]{\fine\tabcolsep=3pt\def\arraystretch{1.12}\tabularx{\linewidth}%
   {@{}*{#1}{l}>{\raggedright\arraybackslash}X@{}}}{\endtabularx\par\vspace{5pt}}
-\newcommand{\head}[1]{\vspace{2.5pt}{\bfseries #1}\par\vspace{-3pt}\rule{\linewidth}{0.3pt}\par}
+\newcommand{\head}[1]{\vspace{2.5pt}{\bfseries #1}\par\vspace{-3pt}\rule{\linewidth}{0.3pt}\par\nopagebreak}
 """
 XELATEX = "% !TEX program = xelatex\n"
+
+
+TITLED = r"""
+\ifdefined\pdfinfo\pdfinfo{/Title <%s>}\fi
+\ifdefined\pdfextension\pdfextension info {/Title <%s>}\fi
+\ifdefined\XeTeXversion\AtBeginDocument{\special{pdf:docinfo <</Title <%s>>>}}\fi
+"""
+"""The title of the PDF for each engine, in UTF-16, so that no letter of it means anything to TeX."""
+
+
+def titled(title: str) -> str:
+    r"""Return what gives a PDF its title; nothing for an empty one.
+
+    >>> titled("Ab").splitlines()[0]
+    '\\ifdefined\\pdfinfo\\pdfinfo{/Title <FEFF00410062>}\\fi'
+    """
+    shown = "".join(char if char.isprintable() else " " for char in title).strip()
+    code = f"\ufeff{shown}".encode("utf-16-be", "replace").hex().upper()
+    return TITLED.lstrip() % (code, code, code) if shown else ""
 
 
 def preamble(*, card: bool, chinese: bool) -> str:

@@ -6,14 +6,15 @@ English sheets compile with any engine; those with Chinese want xelatex or luala
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from symacct.printers import escape
 from symacct.printers.latex import LETTERS
-from symacct.sheet.cells import Setter
+from symacct.sheet.cells import Setter, gap
 from symacct.sheet.chinese import notes
 from symacct.sheet.grid import tex_grid
-from symacct.sheet.preamble import preamble
+from symacct.sheet.preamble import preamble, titled
 from symacct.sheet.steps_words import headed
 from symacct.sheet.words import LEGEND, word
 
@@ -40,6 +41,8 @@ SIGNS = {
 }  # fmt: skip
 CHOICES = re.compile(r"\\text\{([^{}()]+)(\([^{}]*\))\}")
 BROKEN = r"\\text{\1}\\allowbreak \\text{\2}"
+KEPT, SMALL, ROOMY = "\\nopagebreak", 10, 40
+"""Rows of a section of so many stay in one column, on a sheet of so many: longer ones need every line."""
 COLUMNS, COLUMNS_END = "\\begin{multicols}{2}", "\\end{multicols}"
 LONG = 120
 UNGROUPED = {
@@ -60,7 +63,7 @@ def tex_of(sheet: Sheet) -> str:
     body = "\n".join(_body(sheet))
     chinese = sheet.lang == "zh" or needs_unicode(body)
     start = preamble(card=sheet.style == "card", chinese=chinese)
-    return f"{start}\\begin{{document}}\\base\n{body}\n\\end{{document}}\n"
+    return f"{start}{titled(sheet.title)}\\begin{{document}}\\base\n{body}\n\\end{{document}}\n"
 
 
 def needs_unicode(text: str) -> bool:
@@ -84,11 +87,12 @@ def _body(sheet: Sheet) -> list[str]:
         if section.heads:
             lines += _wide(section, setter, card=card)
             continue
-        lines.append(f"\\head{{{words(word(section.title, sheet.lang))}}}")
-        lines += [_note(section)] * bool(section.note)
+        lines += _headed(section, sheet)
         if section is next(one for one in sheet.sections if not one.heads):
             lines.append(f"\\row{{\\itshape {heads[0]}}}{{\\itshape {second}}}{{\\itshape {heads[3]}}}")
-        lines += [_row(row, sheet, setter) for row in section.rows]
+        roomy = len(section.rows) <= SMALL and len(sheet.rows) <= ROOMY
+        between = f"\n{KEPT}\n" if roomy else "\n"
+        lines.append(between.join(_row(row, sheet, setter) for row in section.rows))
         lines += [line for row in section.rows if row.steps for line in _steps(row, sheet, setter)]
     lines += [COLUMNS_END] if card else []
     lines = "\n".join(lines).replace(f"{COLUMNS}\n{COLUMNS_END}\n", "").split("\n")
@@ -103,6 +107,12 @@ def _wide(section: Section, setter: Setter, *, card: bool) -> Iterator[str]:
     yield from [_note(section)] * bool(section.note)
     yield from tex_grid(section, setter)
     yield from [COLUMNS] * card
+
+
+def _headed(section: Section, sheet: Sheet) -> list[str]:
+    """Return the title of a section, where it is not that of the sheet, and its note."""
+    title = words(word(section.title, sheet.lang))
+    return [f"\\head{{{title}}}"] * (section.title != sheet.title) + [_note(section)] * bool(section.note)
 
 
 def _note(section: Section) -> str:
@@ -149,11 +159,11 @@ def _breakable(text: str) -> str:
 
 
 def _worth(row: Row, sheet: Sheet, setter: Setter) -> str:
-    worth = setter.set(row.worth, row.name)
+    worth = replace(setter, math=_listed).set(row.worth, row.name)
     if not row.mark:
         return worth
     colour = COLOURS.get(row.mark, "bad")
-    return f"{{\\color{{{colour}}}{words(word(row.mark, sheet.lang))}}} {worth}".rstrip()
+    return f"{{\\color{{{colour}}}{words(word(row.mark, sheet.lang))}}}{gap(row.worth)}{worth}".rstrip()
 
 
 def words(text: str) -> str:
@@ -183,6 +193,11 @@ def _breakable_math(math: str) -> str:
         for plain, open_ in UNGROUPED.items():
             math = math.replace(plain, open_)
     return _math(math)
+
+
+def _listed(math: str) -> str:
+    """Return sizes one behind another, which may be broken behind their commas."""
+    return _math(math.replace(", ", ",\\allowbreak\\ ").replace(",\\ ", ",\\allowbreak\\ "))
 
 
 def _code(text: str) -> str:
