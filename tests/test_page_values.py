@@ -87,6 +87,7 @@ def shown(data, sizes, choices, machine):
             found[f"{bench['id']}/{key}/{one['name']}"] = None if bare else value(one["expr"], here, shared)
         ops = [bench["ops"][place] for place in made["ops"]]
         times = {"time": None, "binds": None} if none else time_of(ops, here, shared, machine)
+        times |= rates_of(made, here, shared, machine, times["time"])
         found |= {f"{bench['id']}/{key}/{name}": one for name, one in times.items()}
     return found
 
@@ -116,6 +117,16 @@ def time_of(ops, sizes, shared, machine):
         total += max(here.values())
         sums = {name: sums[name] + here[name] for name in sums}
     return {"time": total, "binds": max(sums, key=sums.__getitem__)}
+
+
+def rates_of(made, sizes, shared, machine, time):
+    """Return what a time comes to: tokens a second, and the share of the peak; nothing without a time."""
+    names = ["mfu.bound"] + ["tokens/s"] * (made["tokens"] is not None)
+    if time is None:
+        return dict.fromkeys(names)
+    peak = Fraction(machine["peaks"][made["dtype"]])
+    found = {"mfu.bound": value(made["work"], sizes, shared) / peak / time}
+    return found | {name: value(made["tokens"], sizes, shared) / time for name in names[1:]}
 
 
 def agree(mine, theirs):

@@ -188,6 +188,8 @@ def _rendered(sheet: Sheet, ending: str) -> str:
     from symacct.sheet.plain import text_of
     from symacct.sheet.tex import tex_of
 
+    if ending == ".html" and sheet.benches:
+        sys.stderr.write("deriving the choices of the page ...\n")
     if ending == ".txt":
         return text_of(sheet, output.width())
     return {".tex": tex_of, ".pdf": tex_of, ".md": markdown_of, ".html": html_of}[ending](sheet)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from base64 import b64encode
 from hashlib import sha256
 from html import escape
@@ -29,6 +30,8 @@ CLASSES = {
 SCRIPT = "exact formulas numbers fields views rows timing benches roofline link start"
 """The parts of the script, in order."""
 POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; style-src {style}; script-src {script}"
+SHORT = 16
+"""Letters of a path that need not be broken."""
 CODES = {"en": "en", "zh": "zh-Hans"}
 
 
@@ -107,7 +110,7 @@ def _steps(row: Row, sheet: Sheet, setter: Setter) -> str:
     title, steps = headed(row, sheet.lang)
     made = [(one, setter.set(one.cell, row.name)) for one in steps]
     items = "\n".join(
-        f'<li class="l{one.level}"><span>{words(one.said)}</span>{shown and _rolled("span", shown)}</li>'
+        f'<li class="l{one.level}"><span>{_path(one.said)}</span>{shown and _rolled("span", shown)}</li>'
         for one, shown in made
     )
     listed = f'<ol class="steps">\n{items}\n</ol>\n' if steps else ""
@@ -115,7 +118,7 @@ def _steps(row: Row, sheet: Sheet, setter: Setter) -> str:
 
 
 def _row(row: Row, sheet: Sheet, setter: Setter, place: int) -> str:
-    name = "&emsp;" * row.level + words(row.name)
+    name = "&emsp;" * row.level + _path(row.name)
     name += f"<br>{_code(row.quantity)}" if row.quantity else ""
     formula = setter.set(row.formula, row.name)
     formula = f'<del class="bad">{formula}</del>' if row.mark == "refuted" else formula
@@ -147,6 +150,20 @@ def words(text: str) -> str:
     '&lt;b&gt; &amp; 1'
     """
     return escape(text)
+
+
+def _path(text: str) -> str:
+    """Return text, escaped; the path of an op may be broken behind its parts.
+
+    >>> _path("layers/attention/core/softmax/grad.scale is kept")
+    'layers/<wbr>attention/<wbr>core/<wbr>softmax/<wbr>grad.<wbr>scale is kept'
+    """
+    return " ".join(
+        re.sub(r"(?<=\w)([/.])(?=\w)", r"\1<wbr>", words(one))
+        if "/" in one and len(one) > SHORT
+        else words(one)
+        for one in text.split(" ")
+    )
 
 
 def _code(text: str) -> str:

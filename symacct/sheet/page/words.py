@@ -18,6 +18,8 @@ _CHINESE = {
     "{0}: a whole number, {1} or more": "{0}：不小于 {1} 的整数",
     "{0}: a number above 0, as 2, 0.5, 1/3 or 1e9": "{0}：大于 0 的数，如 2、0.5、1/3 或 1e9",
     "{0}: at most {1}": "{0}：至多 {1}",
+    "{0}: at least {1}": "{0}：至少 {1}",
+    "an error of this page: {0}": "本页出错：{0}",
     "holds only where {0}": "仅当 {0} 时成立",
     "a division by 0": "除数为 0",
     "a root of a negative number": "负数开方",

@@ -29,7 +29,7 @@ class Bench extends View {
     }
     const fields = make("div", { class: "fields" }, ...controls);
     const tiles = make("div", { class: "tiles" });
-    if (this.hasMachine) for (const name of ["time", "tokens", "mfu", "binds"]) tiles.append(this.tile(name));
+    if (this.hasMachine) for (const name of ["time", "tokens/s", "mfu.bound", "binds"]) tiles.append(this.tile(name));
     const table = make("table", { class: "quantities" }, make("caption", {}, say("quantities")), this.quantities);
     const beside = make("div", { class: "beside" }, this.bound, this.held);
     const parts = this.hasMachine ? [this.figure, beside, table, this.ops] : [table];
@@ -119,11 +119,11 @@ class Bench extends View {
     const { tokens, work, dtype, trains } = this.variant;
     if (isZero(found.total)) throw new Refusal("nothing takes time");
     this.setTile("time", trains ? "time of a step" : "time of a pass", found.total, "s");
-    this.setTile("tokens", "tokens a second", tokens ? over(this.value(tokens), found.total) : null, "token/s");
+    this.setTile("tokens/s", "tokens a second", tokens ? over(this.value(tokens), found.total) : null, "token/s");
     const done = work ? this.value(work) : null;
     const peak = done && !isZero(done) ? rateOf(machine, { unit: "tensor", dtype }) : ONE;
     const mfu = done && over(over(done, peak), found.total);
-    this.setTile("mfu", "MFU, at most", mfu, "1", mfu && percent(mfu));
+    this.setTile("mfu.bound", "MFU, at most", mfu, "1", mfu && percent(mfu));
     const { label, one } = this.tiles.get("binds");
     label.textContent = say("bound by");
     clear(one);

@@ -33,6 +33,7 @@ function bar(label, share, more = "") {
 
 const MOST_LETTERS = 40;
 const LARGEST = { whole: fraction(10n ** 18n), any: fraction(10n ** 30n) };
+const SMALLEST = fraction(1n, 10n ** 30n);
 const FIELDS = new Map();
 const VIEWS = [];
 
@@ -87,6 +88,7 @@ function sizeField(scope, one) {
       throw new Refusal("{0}: a whole number, {1} or more", name, grouped(exactly(lowest ?? ONE)));
     }
     if (!value || order(value, ZERO) <= 0) throw new Refusal("{0}: a number above 0, as 2, 0.5, 1/3 or 1e9", name);
+    if (order(value, SMALLEST) < 0) throw new Refusal("{0}: at least {1}", name, "1e-30");
     if (order(value, most) > 0) throw new Refusal("{0}: at most {1}", name, positively(most, "1"));
     return value;
   });
@@ -133,5 +135,5 @@ function sharedNames(place) {
 }
 
 function redraw(field) {
-  for (const view of VIEWS) if (view.fields.includes(field)) view.draw();
+  for (const view of VIEWS) if (view.fields.includes(field)) view.refresh();
 }

@@ -40,7 +40,7 @@ const link = {
       ignored.push(`${field.key} = ${field.text}`);
       field.set(field.start);
     }
-    VIEWS.forEach((view) => view.draw());
+    VIEWS.forEach((view) => view.refresh());
     tell(ignored.length ? say("ignored in the link: {0}", listed(ignored)) : "");
   },
 };
@@ -79,7 +79,7 @@ async function copyLink() {
 
 function reset() {
   for (const field of FIELDS.values()) field.set(field.start);
-  VIEWS.forEach((view) => view.draw());
+  VIEWS.forEach((view) => view.refresh());
   link.write();
   tell("");
 }

@@ -66,7 +66,8 @@ function prefixed(value, prefixes, unit, base = 10n) {
 function roundedTo(value) {
   if (isZero(value) || value === 0) return ZERO;
   const [digits, ten] = leading(value, DIGITS);
-  return read(`${digits}e${ten - DIGITS + 1}`);
+  const shift = ten - DIGITS + 1;
+  return shift < 0 ? fraction(BigInt(digits), 10n ** BigInt(-shift)) : fraction(BigInt(digits) * 10n ** BigInt(shift));
 }
 
 function seconds(value) {

@@ -27,7 +27,7 @@ function start() {
   for (const one of DATA.benches ?? []) new Bench(one);
   const tools = make("div", { class: "tools" }, button("copy link", copyLink), button("reset", reset), SAID);
   document.getElementById("tools").replaceChildren(tools, ...guide());
-  matchMedia(NARROW).addEventListener("change", () => VIEWS.forEach((view) => view.draw()));
+  matchMedia(NARROW).addEventListener("change", () => VIEWS.forEach((view) => view.refresh()));
   document.documentElement.classList.add("is-live");
   addEventListener("hashchange", () => link.read());
   link.read();

@@ -104,11 +104,29 @@ class View {
       this.why.hidden = true;
       return true;
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      this.why.textContent = error.message;
+      const refused = error instanceof Refusal;
+      if (!refused) console.error(error);
+      this.why.textContent = refused ? error.message : say("an error of this page: {0}", String(error));
       this.why.hidden = false;
       return false;
     }
+  }
+
+  /** Draws anew; what fails shows no number, and stops no other calculator. */
+  refresh() {
+    let failed = null;
+    try {
+      this.draw();
+    } catch (error) {
+      failed = error;
+    }
+    if (!failed) return;
+    this.attempt(() => {
+      throw failed;
+    });
+    this.quantities?.replaceChildren();
+    this.held?.replaceChildren();
+    this.empty();
   }
 
   /** Outputs speak only while the reader is at this calculator. */
