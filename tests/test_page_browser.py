@@ -394,6 +394,40 @@ def test_a_bad_link_is_survived_and_named(tab, bad):
     assert not tab.complaints()
 
 
+REALS = """() => [...SCOPES.values()].flatMap((sizes) => [...sizes.values()]).filter((one) => !one.integer)
+  .map((one) => one.field.key)"""
+
+
+@pytest.mark.parametrize("text", ["1e-999", "1e-31", "1e-30", "1e30", "1e31", "1/3", "0.000001"])
+def test_no_number_however_small_or_large_stops_the_page(lecture, text):
+    """A number above 0 in a calculation: accepted, or refused in words; all that follows is still computed."""
+    real = lecture.call(REALS)[0]
+    lecture.evaluate(f"location.hash = '{real}={text}&gpt.b=3'; new Promise((done) => setTimeout(done, 100))")
+    refused = text in {"1e-999", "1e-31", "1e31"}
+    assert lecture.call(MESSAGE).startswith("ignored in the link: ") is refused
+    held = lecture.evaluate(f"[FIELDS.get('{real}').problem, FIELDS.get('gpt.b').text]")
+    assert held == ["", "3"]
+    shown = lecture.call(SHOWN)
+    first = {key: one["exact"] for key, one in shown.items() if key.startswith("b1/") and "exact" in one}
+    lecture.evaluate("location.hash = 'gpt.b=3'; new Promise((done) => setTimeout(done, 100))")
+    again = lecture.call(SHOWN)
+    assert first == {key: one["exact"] for key, one in again.items() if key in first}
+    assert not lecture.complaints()
+
+
+def test_a_calculator_that_fails_shows_no_number_and_stops_no_other(lecture):
+    """An error of the page itself, put there by the test."""
+    before = lecture.call(SHOWN)
+    lecture.evaluate("VIEWS[3].draw = () => { throw new TypeError('of the test'); }")
+    lecture.call(SET, [("gpt.b", "5", 0)])
+    lecture.evaluate("VIEWS.forEach((view) => view.refresh())")
+    failed = lecture.evaluate("[VIEWS[3].data.id, VIEWS[3].why.hidden, VIEWS[3].why.textContent]")
+    assert failed[1:] == [False, "an error of this page: TypeError: of the test"]
+    after = lecture.call(SHOWN)
+    assert "exact" not in after[f"{failed[0]}/0"]
+    assert after["b1/tokens"]["exact"] != before["b1/tokens"]["exact"]
+
+
 def test_every_sentence_of_the_script_has_its_chinese():
     """And nothing that is in the table is never said."""
     folder = resources.files("symacct.sheet.page").joinpath("script")
