@@ -26,10 +26,13 @@ if TYPE_CHECKING:
 
 POWER_OF_TEN = re.compile(r"(?P<digits>[0-9][0-9_.]*)[eE]\+?(?P<power>-?[0-9]+)")
 LOOSE = re.compile(r"\\left\(((?:(?!\\left|\\right|\\frac|\\sqrt).)*)\\right\)")
+GROWING = re.compile(r"\\(?:(left)|right)(?![a-z])\\?[^a-z\s]")
+LONG_BRACKET = 80
 INDEXED = re.compile(r"([A-Za-z])_([A-Za-z0-9]+)")
 """A letter with an index, which stands below it: ``d_ff``, ``P_bf16``."""
 TAGS = re.compile(r"<[^>]*>|[\u2061\u2062]")
-LONG = 100
+LONG, WIDE = 100, 34
+UNSEEN = re.compile(r"\\[a-zA-Z]+|[{}^_\s\\]")
 CALLS = {"abs": "Abs", "ceil": "ceiling", "ln": "log", "max": "Max", "min": "Min"}
 UNIT_SIGNS = {"*": "\u00b7", "\u00d7": "\u00b7"}
 __all__ = ["SPELLINGS", "spelled"]
@@ -71,6 +74,26 @@ def _loosened(text: str) -> str:
     """
     while (shorter := LOOSE.sub(r"(\1)", text)) != text:
         text = shorter
+    return _breakable(text)
+
+
+def _breakable(text: str) -> str:
+    r"""Return LaTeX with brackets of one size around what is long: a line cannot break between two that grow.
+
+    >>> print(_breakable(r"\left(" + "x + " * 40 + r"\frac{1}{2}\right)")[:15], _breakable(r"\left(x\right)"))
+    \bigl(x + x + x \left(x\right)
+    """
+    opened: list[int] = []
+    made = list[tuple[int, int, str]]()
+    for found in GROWING.finditer(text):
+        if found[1]:
+            opened.append(found.start())
+        elif opened:
+            start = opened.pop()
+            if found.end() - start > LONG_BRACKET and text[start:].startswith("\\left("):
+                made += [(start, start + 6, "\\bigl("), (found.start(), found.end(), "\\bigr)")]
+    for start, end, sign in sorted(made, reverse=True):
+        text = text[:start] + sign + text[end:]
     return text
 
 
@@ -100,7 +123,8 @@ class _Writer:
         if self.notation is MATHML and len(TAGS.sub("", above.text + below.text)) >= LONG:
             top = above.text if above.level >= PRODUCT else f"<mo>(</mo>{above.text}<mo>)</mo>"
             return Piece(f"<mrow>{top}<mo>/</mo><mo>(</mo>{below.text}<mo>)</mo></mrow>", SUM)
-        if self.notation is not LATEX or len(above.text) + len(below.text) < LONG:
+        wide = max(len(UNSEEN.sub("", part.text)) for part in (above, below)) > WIDE
+        if self.notation is not LATEX or (len(above.text) + len(below.text) < LONG and not wide):
             return self.notation.quotient(above, below)
         top = above.text if above.level >= PRODUCT else f"\\left({above.text}\\right)"
         return Piece(f"{top} / \\left({below.text}\\right)", SUM)
