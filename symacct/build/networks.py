@@ -10,7 +10,7 @@ from symacct.algebra.condition import Condition
 from symacct.algebra.symbols import check_name
 from symacct.build.contractions import Contractions
 from symacct.build.words import worded
-from symacct.errors import unknown
+from symacct.errors import GraphError, unknown
 from symacct.ops.attention import FusedAttention
 from symacct.ops.dropout import Dropout
 from symacct.ops.grouped import GroupedMatmul
@@ -125,6 +125,8 @@ class Networks(Contractions):
             for axis in axes:
                 if axis not in x.axes:
                     raise unknown("axis", axis, x.axes, where=f"attention over {x!r}")
+        if query == keys:
+            raise _one_axis(query, k, v)
         mask = self.causal(query, keys, window=window) if causal else None
         if causal:
             self.note(Condition("at_least", k.tensor.dim(keys), q.tensor.dim(query)))
@@ -172,3 +174,16 @@ class Networks(Contractions):
         """
         op = GroupedMatmul(expert, over, choice)
         return self._one(op, x, w, experts, label=label, default="grouped")
+
+
+def _one_axis(axis: str, k: Var, v: Var) -> GraphError:
+    """Return the error for attention whose queries and keys have one axis: scores have both."""
+    other = next(name for name in ("T", "U", "keys") if name not in {axis, *k.axes, *v.axes})
+    return GraphError(
+        "queries and keys need two axes",
+        where=f"attention over {k!r}",
+        expected=f"query={axis!r} and another name for keys",
+        got=f"query={axis!r}, keys={axis!r}",
+        fix=f'k, v = b.keys(k, "{axis}", "{other}"), b.keys(v, "{axis}", "{other}"), with a size {other} of '
+        f'the graph, then keys="{other}": when training both are as long',
+    )

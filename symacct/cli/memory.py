@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from symacct.cli import options, output
@@ -71,6 +72,10 @@ def run(args: Namespace) -> int:
             "a checkpoint policy is empty", expected="POLICY or POLICY,POLICY", got=args.checkpoint
         )
     reserve = read_reserve(args.reserve)
+    if args.picture:
+        from symacct.plot.canvas import check
+
+        check(Path(args.picture))
     accounts = [_account(args, text) for text in dict.fromkeys(texts)]
     sizes = _sizes(args, accounts)
     if args.picture:
@@ -87,8 +92,6 @@ def run(args: Namespace) -> int:
 
 def _draw(args: Namespace, accounts: Sequence[Account], sizes: dict[str, int]) -> None:
     """Draw the steps of a pass; where the length of a segment is open, what each length costs."""
-    from pathlib import Path
-
     from symacct.plot.memory import draw, tradeoff
 
     if len(accounts) > 1:

@@ -21,7 +21,7 @@ one thing is measured: a time, and what was done in it; a rate of tokens; or a r
 examples:
   symacct mfu gpt2 --at S=1024 --tokens-per-second "170k token/s" --on a100-sxm-80gb
   symacct mfu gpt2 --at B=12,S=1024 --time 100ms --on a100-sxm-80gb
-  symacct mfu --params 7B --seq 2048 --batch "16 sequence/(device*microstep)" --accumulate 4 --time 9s \\
+  symacct mfu --params 7B --seq 2048 --batch "16 sequence/(device*microstep)" --accumulate 4 --time 25s \\
       --on 8xa100-sxm-80gb
   symacct mfu --params 37B --tokens 14.8T --time "2.79e6 hour*device" --on h100-sxm --dtype fp8
   symacct mfu --achieved "140 TFLOP/(s*device)" --on 1024xa100-sxm-80gb
@@ -69,7 +69,7 @@ def run(args: Namespace) -> int:
     if args.graph is None and args.params is None and args.achieved is not None:
         _refuse_sizes(args)
     else:
-        account, sizes = read_account(args, policy, "accumulate")
+        account, sizes = read_account(args, policy, "accumulate", verb="mfu")
     given = parameters(args, account)
     made = mfu(
         account, _measured(args), **_with_length(args, given, account is None), **devices(args), sizes=sizes,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from shlex import join
 from typing import TYPE_CHECKING, Any
 
 from symacct.cli import options, output
-from symacct.errors import UsageError
+from symacct.errors import UnknownNameError, UsageError
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -18,6 +20,13 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "markdown", "json")
 SHAPE = {"layers": "L", "heads": "H", "head_size": "K", "seq": "S"}
+COUNT = re.compile(r"[0-9][0-9.]*(e[0-9]+)?[KMBT]?")
+"""A number where a model stands: parameters are meant."""
+BESIDE = (
+    *("active", "tokens", "batch", "time", "tokens-per-second", "achieved"),
+    *("on", "devices", "peak", "mfu", "price"),
+)
+"""What else is said of parameters alone, as flags take it."""
 EPILOG = """\
 examples:
   symacct plan llama-3-70b --tokens 15T --on 1024xh100-sxm --mfu 0.5 --at S=8192
@@ -115,7 +124,9 @@ def read_policy(args: Namespace) -> Policy:
     return replace(policy, optimizer="adamw") if given is None and policy.workload == "train" else policy
 
 
-def read_account(args: Namespace, policy: Policy, *taken: str) -> tuple[Account | None, dict[str, int]]:
+def read_account(
+    args: Namespace, policy: Policy, *taken: str, verb: str = "plan"
+) -> tuple[Account | None, dict[str, int]]:
     """Return the account of the graph that is named, and sizes; None where none is."""
     from symacct.account import derive
 
@@ -125,8 +136,21 @@ def read_account(args: Namespace, policy: Policy, *taken: str) -> tuple[Account 
             raise UsageError(f"{got} is for a graph", expected="MODEL, or --params without it", got=got)
         _refuse_graph_choices(args, {"workload", "optimizer", "precision", *taken})
         return None, {}
-    account = derive(options.read_graph(args), policy=policy, convention=options.read_convention(args))
+    try:
+        graph = options.read_graph(args)
+    except UnknownNameError as error:
+        if COUNT.fullmatch(args.graph):
+            error.fix = f"a number of parameters is --params: {_with_params(args, verb)}"
+        raise
+    account = derive(graph, policy=policy, convention=options.read_convention(args))
     return account, options.read_at(args, account.graph)
+
+
+def _with_params(args: Namespace, verb: str) -> str:
+    """Return the command with its number of parameters as one."""
+    given = ((flag, getattr(args, flag.replace("-", "_"), None)) for flag in BESIDE)
+    words = [word for flag, text in given if isinstance(text, str) for word in (f"--{flag}", text)]
+    return join(["symacct", verb, "--params", args.graph, *words])
 
 
 def _refuse_graph_choices(args: Namespace, taken: Collection[str]) -> None:

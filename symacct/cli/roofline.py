@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from symacct.cli import options, output
@@ -57,9 +58,13 @@ def add(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Write the roofline, and draw it where a picture is asked for."""
-    mades = _made(args)
     if args.points and not args.picture:
         raise UsageError("--points are drawn", expected="-o FILE.svg or -o FILE.png", got="no -o")
+    if args.picture:
+        from symacct.plot.canvas import check
+
+        check(Path(args.picture))
+    mades = _made(args)
     if args.picture:
         _draw(args, mades)
     output.write(_rendered(args, mades))
@@ -106,8 +111,6 @@ def _rendered(args: Namespace, mades: list[Roofline]) -> str:
 
 
 def _draw(args: Namespace, mades: list[Roofline]) -> None:
-    from pathlib import Path
-
     from symacct.evaluation.points import read_points
     from symacct.plot.roofline import draw
 

@@ -68,6 +68,11 @@ def run(args: Namespace) -> int:
 
 def _check(args: Namespace) -> None:
     """Refuse what has no meaning without a picture, and a file that is none; cheap, before a derivation."""
+    if args.source and args.format != "text":
+        raise UsageError(
+            "--source is Python", expected="no --format", got=f"--format {args.format}",
+            fix=f"without --source: symacct show {args.graph} --format {args.format}",
+        )  # fmt: skip
     if args.picture is not None:
         from pathlib import Path
 
