@@ -6,6 +6,7 @@ import json
 import math
 import random
 import re
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from importlib import resources
@@ -15,8 +16,12 @@ import pytest
 from browser import Browser, Tab, found
 from page_oracle import expected
 
+from symacct.account import derive
+from symacct.readers.files import load
+from symacct.sheet.data import Bench, Sheet
+from symacct.sheet.html import html_of
 from symacct.sheet.layout import read_layout, shipped_layouts
-from symacct.sheet.making import of_layout
+from symacct.sheet.making import of_account, of_layout
 from symacct.sheet.page.words import WORDS
 
 pytestmark = pytest.mark.skipif(
@@ -27,6 +32,7 @@ PAGES = Path(__file__).parent.parent / "sheets"
 SHEETS = tuple(shipped_layouts())
 SETTINGS = 20
 CLOSE = 1e-9
+TRAIN = (("workload", ("train",)),)
 MARK = '<script type="application/json" id="sheet-data">'
 SET = """(setting) => {
   for (const [key, text, dice] of setting) {
@@ -400,7 +406,7 @@ REALS = """() => [...SCOPES.values()].flatMap((sizes) => [...sizes.values()]).fi
 
 @pytest.mark.parametrize("text", ["1e-999", "1e-31", "1e-30", "1e30", "1e31", "1/3", "0.000001"])
 def test_no_number_however_small_or_large_stops_the_page(lecture, text):
-    """A number above 0 in a calculation: accepted, or refused in words; all that follows is still computed."""
+    """A number above 0 in a calculation: accepted, or refused in words; what follows is still computed."""
     real = lecture.call(REALS)[0]
     lecture.evaluate(f"location.hash = '{real}={text}&gpt.b=3'; new Promise((done) => setTimeout(done, 100))")
     refused = text in {"1e-999", "1e-31", "1e31"}
@@ -520,6 +526,127 @@ def test_every_control_has_a_name(lecture):
     assert len(named) > 100
     assert all(named)
     assert {"machine", "copy link", "reset"} <= set(named)
+
+
+CELLS = """() => {
+  document.querySelectorAll("details").forEach((one) => { one.open = true; });
+  const wrong = [];
+  let seen = 0;
+  const cells = "td, th, .field, .tile, .bars .name, .steps span:not(.roll)";
+  for (const cell of document.querySelectorAll(cells)) {
+    if (!cell.checkVisibility() || !cell.clientWidth) continue;
+    seen += 1;
+    const text = cell.textContent.slice(0, 60);
+    if (cell.scrollWidth > cell.clientWidth + 1) wrong.push(["wider than its cell", text]);
+    const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+      const node = walker.currentNode;
+      if (node.parentElement.closest("math, select, .unseen, .exact, .bars .name")) continue;
+      for (const { 0: word, index } of node.data.matchAll(/[\\p{Script=Latin}\\d]+/gu)) {
+        const range = document.createRange();
+        range.setStart(node, index);
+        range.setEnd(node, index + word.length);
+        const lines = new Set([...range.getClientRects()].map((one) => Math.round(one.top)));
+        if (lines.size > 1) wrong.push(["a word on two lines", word, text]);
+      }
+    }
+  }
+  return [seen, wrong.slice(0, 3)];
+}"""
+
+
+@pytest.mark.parametrize("what", ["lecture", "transformer", "gpt", "llama"])
+def test_columns_are_as_wide_as_their_words(tab, tmp_path, what):
+    """On each screen: no word is broken, and what is wider than its cell breaks or scrolls inside of it."""
+    path = PAGES / f"{what}.html"
+    if what not in SHEETS:
+        path = tmp_path / f"{what}.html"
+        account = derive(load(what))
+        rows, many = of_account(account, {}, []), Sheet(what, "", (), benches=(Bench(what, account, TRAIN),))
+        path.write_text(html_of(replace(many, about=rows[0], sections=rows[1])), encoding="utf-8")
+    tab.open(path.as_uri())
+    for width in (1600, 1280, 900, 390):
+        tab.resize(width)
+        seen, wrong = tab.call(CELLS)
+        assert seen > 60
+        assert not wrong, width
+
+
+# ---- choices that do not go together, machines that state too little ----
+
+BENCH = """() => {
+  const { box, selects, boxes, machines } = VIEWS.find((view) => view.data.id === "b1");
+  const text = (part) => box.querySelector(part)?.textContent ?? "";
+  return {
+    shown: [...boxes].filter(([, field]) => !field.hidden).map(([one]) => one.name),
+    selects: selects.map((one) => [one.value, one.disabled]),
+    off: [...machines.options].filter((one) => one.disabled).map((one) => one.value),
+    time: text('[data-name="time"]'), about: text(".bench > .note"),
+    figure: text("figure"), why: text(".why"),
+    quantities: box.querySelectorAll(".quantities tr").length, held: text(".held"),
+  };
+}"""
+
+
+def test_a_choice_without_meaning_gives_way(tab):
+    """Decoding keeps its numbers whatever is run again in training; sizes that it alone has come and go."""
+    tab.open((PAGES / "transformer.html").as_uri())
+    training = tab.call(BENCH)
+    assert "t" not in training["shown"]
+    assert "optimizer adamw" in training["about"]
+    tab.call(SET, [("b1.checkpoint", "every:1", 0), ("b1.workload", "decode", 0)])
+    decoding = tab.call(BENCH)
+    assert "t" in decoding["shown"]
+    assert ["none", True] in decoding["selects"]
+    assert decoding["time"].endswith("s")
+    assert "checkpoint every:1 is left out" in decoding["about"]
+    tab.call(SET, [("b1.workload", "train", 0)])
+    assert ["every:1", False] in tab.call(BENCH)["selects"]
+
+
+def test_a_machine_without_a_bandwidth_keeps_the_rest(tab):
+    """It cannot be chosen; a link that names it leaves quantities and memory, and says what is missing."""
+    tab.open((PAGES / "transformer.html").as_uri())
+    before = tab.call(BENCH)
+    assert "lecture:a100" in before["off"]
+    assert "h100-sxm" not in before["off"]
+    tab.call(SET, [("machine", "lecture:a100", 0)])
+    after = tab.call(BENCH)
+    assert "states no bandwidth" in after["why"]
+    assert after["time"] == "–"
+    assert after["quantities"] == before["quantities"]
+    assert after["figure"].startswith("roofline")
+
+
+def meet(one, other):
+    """Whether two boxes have more than an edge in common."""
+    return all(min(one[i + 1], other[i + 1]) - max(one[i], other[i]) > 2 for i in (0, 2))
+
+
+def test_the_largest_ops_have_names_that_do_not_meet(tab):
+    """In the roofline, on a desk and on a phone; dots grow with the share of the time."""
+    tab.open((PAGES / "transformer.html").as_uri())
+    for width in (1280, 390):
+        tab.resize(width)
+        boxes = tab.evaluate("""[...document.querySelectorAll(".roofline text")].map((one) => {
+          const { left, right, top, bottom } = one.getBoundingClientRect();
+          return [left, right, top, bottom, one.classList.contains("named")];
+        })""")
+        assert sum(one[4] for one in boxes) == 3
+        pairs = [(a, b) for place, a in enumerate(boxes) for b in boxes[:place]]
+        assert not [pair for pair in pairs if meet(*pair)]
+    radii = tab.evaluate(
+        "[...document.querySelectorAll('.roofline circle')].map((one) => one.r.baseVal.value)"
+    )
+    assert radii == sorted(radii, reverse=True)
+    assert radii[0] > 3 * radii[-1]
+
+
+def test_a_lecture_is_printed_on_four_sheets(lecture):
+    """As tables; what is closed on the screen is not printed."""
+    lecture.media("print")
+    assert lecture.evaluate("getComputedStyle(document.querySelector('tr.has-live')).display") == "table-row"
+    assert lecture.printed().count(b"/Type /Page\n") <= 4
 
 
 WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"

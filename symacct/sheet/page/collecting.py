@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from symacct.errors import SymacctError
+from symacct.errors import SizeError, SymacctError, unknown
 from symacct.evaluation.operations import TENSOR, VECTOR
 from symacct.evaluation.rates import Rates
 from symacct.nodes import repeat_counts
@@ -15,9 +15,9 @@ from symacct.sheet.cells import Setter
 from symacct.sheet.page.benches import Table, table_of
 from symacct.sheet.page.calculation import of_calculation
 from symacct.sheet.page.choices import Accounts
-from symacct.sheet.page.parts import Calculator, Scope, Size
+from symacct.sheet.page.parts import Calculator, Scope, Size, condition_text
 from symacct.sheet.page.quantities import of_quantity
-from symacct.sheet.page.starts import start_of
+from symacct.sheet.page.starts import holds, start_of
 from symacct.sheet.page.stated import of_claim
 from symacct.syntax import read_sizes
 
@@ -67,6 +67,8 @@ class Collected:
             table = table_of(bench, self._accounts)
             self.benches[f"b{number}"] = table
             self._use_table(table, bench.account)
+        for name, given in sheet.sizes.items():
+            _check(name, given, self.scopes)
         for name, scope in self.scopes.items():
             _start(scope, sheet.sizes.get(name, {}))
 
@@ -138,6 +140,7 @@ class Collected:
         meanings = {} if account is None else account.source.sizes
         counts = set() if account is None else set(repeat_counts(account.source))
         scope.counts |= counts
+        scope.known |= {*meanings, *names}
         for name in names:
             rate = RATE.fullmatch(name) if name in reals else None
             if rate is not None and name not in meanings:
@@ -156,6 +159,29 @@ class Collected:
         except SymacctError:
             found = None
         return "1" if found is None else str(found)
+
+
+def _check(name: str, given: Mapping[str, int], scopes: Mapping[str, Scope]) -> None:
+    """Refuse sizes to start from that no row could be worked out at."""
+    if not given:
+        return
+    where = f"the sizes of {name}"
+    if name not in scopes:
+        raise unknown("graph of this sheet", name, scopes, where="sizes")
+    scope = scopes[name]
+    for size, value in given.items():
+        if size not in scope.known:
+            raise unknown("size", size, scope.known, where=where)
+        if value < 1:
+            raise SizeError("a page starts from sizes of 1 or more", where=where, got=f"{size}={value}")
+    broken = next(
+        (one for one in scope.conditions if set(one.names) <= given.keys() and not holds(one, given)), None
+    )
+    if broken is not None:
+        got = ", ".join(f"{size}={given[size]}" for size in broken.names)
+        raise SizeError(
+            "no formula of the page holds there", where=where, expected=condition_text(broken), got=got
+        )
 
 
 def _start(scope: Scope, given: Mapping[str, int]) -> None:

@@ -97,6 +97,7 @@ class Scope:
     start: dict[str, int] = field(default_factory=dict)
     conditions: dict[Condition, None] = field(default_factory=dict)
     counts: set[str] = field(default_factory=set)
+    known: set[str] = field(default_factory=set)
 
     def add(self, size: Size) -> None:
         """Add a size, unless it is there."""

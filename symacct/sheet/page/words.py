@@ -35,6 +35,7 @@ _CHINESE = {
     "no bandwidth stated": "未给出带宽",
     "no peak in {0} stated": "未给出 {0} 峰值",
     "{0} {1} is left out: {2}": "{0} {1} 未采用：{2}",
+    "{0} on a machine": "{0} 在机器上",
     "the others: {0}": "其余 {0} 项",
     "sizes of one graph are linked: set in one place, they change in all": "同一计算图的尺寸彼此关联："
     "改一处，处处随之改变",

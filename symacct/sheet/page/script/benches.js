@@ -20,7 +20,8 @@ class Bench extends View {
   }
 
   place() {
-    const { id, title } = this.data;
+    const { id, title, scope } = this.data;
+    this.title = title === scope ? say("{0} on a machine", title) : title;
     const controls = this.controls(true);
     if (this.hasMachine) {
       controls.push(this.select("machine", MACHINE, [...MACHINES.values()].map((one) => [one.name, titled(one)])));
@@ -34,7 +35,7 @@ class Bench extends View {
     const beside = make("div", { class: "beside" }, this.bound, this.held);
     const parts = this.hasMachine ? [this.figure, beside, table, this.ops] : [table];
     this.box = make("section", { class: "bench", id, "aria-labelledby": `${id}-title` },
-      make("h2", { id: `${id}-title`, tabindex: "-1" }, title), fields, this.why, tiles, this.about,
+      make("h2", { id: `${id}-title`, tabindex: "-1" }, this.title), fields, this.why, tiles, this.about,
       make("div", { class: "bench-body" }, ...parts));
     this.quiet(this.box);
     document.getElementById("benches").append(this.box);

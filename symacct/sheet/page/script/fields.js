@@ -17,7 +17,7 @@ function draw(tag, attributes = {}, ...children) {
 
 /** A path that may be broken behind each of its parts. */
 function breakable(label) {
-  return label.split(/(?<=\/)/).flatMap((part, place) => (place ? [make("wbr"), part] : [part]));
+  return label.split(/(?<=[/*])/).flatMap((part, place) => (place ? [make("wbr"), part] : [part]));
 }
 
 /** A bar of a share, and the share in words beside it. */

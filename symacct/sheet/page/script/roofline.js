@@ -5,6 +5,7 @@ const MOST_DOTS = 40;
 const MOST_LABELS = 3;
 const [LARGEST_DOT, LEAST_DOT] = [15, 1.5];
 const LETTERS = { wide: 12, narrow: 17, breadth: 0.6 };
+const ROWS = [0, ...Array.from({ length: 16 }, (_, step) => (1.2 + 0.6 * step)).flatMap((row) => [row, -row])];
 const STEPS = 3;
 const NARROW = "screen and (max-width: 60rem)";
 
@@ -122,8 +123,9 @@ class Labels {
       if (!this.isFree(box)) continue;
       this.keep(box);
       this.drawn.push(textAt(x, y, text, anchor, kind ? { class: kind } : {}));
-      return;
+      return box;
     }
+    return null;
   }
 }
 
@@ -155,13 +157,15 @@ const radius = (part) => Math.max(LEAST_DOT, LARGEST_DOT * Math.sqrt(part));
 
 /** Dots, the largest below the others; the largest few by name. */
 function dots(spots, total, labels) {
-  for (const { one, r, x, y } of spots.slice(0, MOST_LABELS)) {
+  const leads = spots.slice(0, MOST_LABELS).flatMap(({ one, r, x, y }) => {
     const [near, low] = [r + 4, PICTURE.letter * 0.35];
-    const rows = [0, 1.2, -1.2, 2.4, -2.4, 3.6, -3.6, 4.8, 6].map((row) => y + low + row * PICTURE.letter);
-    labels.put(`${lastOf(one.label)} ${percent(one.time / total)}`,
-      rows.flatMap((line) => [[x + near, line, "start"], [x - near, line, "end"]]), "named");
-  }
-  return spots.map((spot) => dot(spot, total));
+    const rows = ROWS.map((row) => y + low + row * PICTURE.letter);
+    const spot = labels.put(`${lastOf(one.label)} ${percent(one.time / total)}`, [1, 3, 6].flatMap((far) =>
+      rows.flatMap((line) => [[x + far * near, line, "start"], [x - far * near, line, "end"]])), "named");
+    const end = spot && (spot.x0 > x ? spot.x0 : spot.x1);
+    return spot ? [lineOf(x, y, end, (spot.y0 + spot.y1) / 2, "lead")] : [];
+  });
+  return [...leads, ...spots.map((spot) => dot(spot, total))];
 }
 
 /** The end of a path: `softmax/grad.scale` of `layers/attention/core/softmax/grad.scale`. */

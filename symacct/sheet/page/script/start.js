@@ -10,8 +10,8 @@ function button(words, act) {
 function guide() {
   const benches = VIEWS.filter((view) => view instanceof Bench);
   const shared = [...SCOPES.keys()].some((scope) => VIEWS.filter(({ data }) => data.scope === scope).length > 1);
-  const jumps = benches.map(({ box, data }) => {
-    const made = make("button", { type: "button", class: "jump" }, `${data.title} ↓`);
+  const jumps = benches.map(({ box, title }) => {
+    const made = make("button", { type: "button", class: "jump" }, `${title} ↓`);
     made.addEventListener("click", () => {
       box.scrollIntoView();
       box.firstChild.focus({ preventScroll: true });

@@ -85,7 +85,7 @@ class View {
     const meaning = one.meaning && one.meaning !== one.label ? one.meaning : "";
     const input = make("input", { id, autocomplete: "off", title: meaning, "aria-describedby": this.why.id, ...kind });
     const name = one.label || one.name;
-    const label = make("label", { for: id, title: meaning }, make(/^[a-z]/i.test(name) ? "var" : "span", {}, name));
+    const label = make("label", { for: id, title: meaning }, make(/^[a-z]/i.test(name) ? "var" : "span", {}, ...breakable(name)));
     if (one.unit && !name.includes(one.unit)) label.append(" ", make("span", { class: "unit" }, one.unit));
     if (meaning) label.append(make("span", { class: withMeaning ? "meaning" : "unseen" }, ` ${meaning}`));
     return make("span", { class: "field" }, label, one.field.bind(input));
