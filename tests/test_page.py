@@ -15,7 +15,7 @@ from sympy import symbols as sympy_symbols
 from symacct.algebra.condition import Condition
 from symacct.algebra.symbols import as_expr, index_symbol, symbol
 from symacct.cli import main
-from symacct.errors import ReadError, RuleError, UnknownNameError
+from symacct.errors import ReadError, RuleError, SizeError, UnknownNameError
 from symacct.machines import load as load_machine
 from symacct.machines import names as machine_names
 from symacct.readers.stated import Stated
@@ -211,3 +211,22 @@ def test_a_page_starts_with_the_machine_it_was_made_for(tmp_path, monkeypatch):
     assert data["machine"] == names[0] == "mine"
     assert {"h100-sxm", "l40s"} < set(names)
     assert data["machines"][0]["bandwidth"] == str(864 * 10**9)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "words"),
+    [
+        ({"gpt": {"b": 8}}, ""),
+        ({"gpt": {"b": 0}}, "a page starts from sizes of 1 or more"),
+        ({"gpt": {"zz": 8}}, "unknown size 'zz'"),
+        ({"nosuch": {"b": 3}}, "unknown graph of this sheet 'nosuch'"),
+    ],
+)
+def test_sizes_to_start_from_are_those_of_a_graph_on_the_page(sizes, words):
+    sheet = replace(of(claim("flops.model >= 6*b*s*h*V", graph="gpt")), sizes=sizes)
+    if not words:
+        scope = page_data(sheet)["scopes"]["gpt"]["sizes"]
+        assert {one["name"]: one["value"] for one in scope}["b"] == "8"
+        return
+    with pytest.raises((SizeError, UnknownNameError), match=words):
+        page_data(sheet)

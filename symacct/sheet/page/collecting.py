@@ -15,9 +15,9 @@ from symacct.sheet.cells import Setter
 from symacct.sheet.page.benches import Table, table_of
 from symacct.sheet.page.calculation import of_calculation
 from symacct.sheet.page.choices import Accounts
-from symacct.sheet.page.parts import Calculator, Scope, Size, condition_text
+from symacct.sheet.page.parts import Calculator, Scope, Size
 from symacct.sheet.page.quantities import of_quantity
-from symacct.sheet.page.starts import holds, start_of
+from symacct.sheet.page.starts import start_of
 from symacct.sheet.page.stated import of_claim
 from symacct.syntax import read_sizes
 
@@ -162,7 +162,7 @@ class Collected:
 
 
 def _check(name: str, given: Mapping[str, int], scopes: Mapping[str, Scope]) -> None:
-    """Refuse sizes to start from that no row could be worked out at."""
+    """Refuse sizes to start from that are none of the graph's, or below 1."""
     if not given:
         return
     where = f"the sizes of {name}"
@@ -174,14 +174,6 @@ def _check(name: str, given: Mapping[str, int], scopes: Mapping[str, Scope]) -> 
             raise unknown("size", size, scope.known, where=where)
         if value < 1:
             raise SizeError("a page starts from sizes of 1 or more", where=where, got=f"{size}={value}")
-    broken = next(
-        (one for one in scope.conditions if set(one.names) <= given.keys() and not holds(one, given)), None
-    )
-    if broken is not None:
-        got = ", ".join(f"{size}={given[size]}" for size in broken.names)
-        raise SizeError(
-            "no formula of the page holds there", where=where, expected=condition_text(broken), got=got
-        )
 
 
 def _start(scope: Scope, given: Mapping[str, int]) -> None:
