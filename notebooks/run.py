@@ -72,11 +72,15 @@ def joined(outputs: Sequence[Any]) -> list[Any]:
 
 
 def main(names: Sequence[str]) -> None:
-    """Run the notebooks of these names, or all of them."""
-    for path in sorted(HERE.glob("*.ipynb")):
-        if not names or path.stem in names:
-            nbformat.write(executed(path), path)
-            print(f"{path.name}: stored, {path.stat().st_size // 1024} KiB")
+    """Run the notebooks of these names, or all of them; a name may have its ending, and its folder."""
+    known = {path.stem: path for path in sorted(HERE.glob("*.ipynb"))}
+    wanted = [Path(name).name.removesuffix(".ipynb") for name in names]
+    for name in wanted:
+        if name not in known:
+            sys.exit(f"there is no notebook {name!r}; there are: {', '.join(known)}")
+    for path in (known[name] for name in dict.fromkeys(wanted or known)):
+        nbformat.write(executed(path), path)
+        print(f"{path.name}: stored, {path.stat().st_size // 1024} KiB")
 
 
 if __name__ == "__main__":

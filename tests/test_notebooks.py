@@ -84,3 +84,23 @@ def test_pieces_of_a_stream_are_joined():
     other = nbformat.v4.new_output("display_data", data={"text/plain": "c"})
     found = runner().joined([*pieces, other, pieces[0].copy()])
     assert [one.get("text") for one in found] == ["a\nb\n", None, "a\n"]
+
+
+@pytest.mark.parametrize("given", ["1-lecture", "1-lecture.ipynb", "notebooks/1-lecture.ipynb"])
+def test_a_notebook_is_run_by_its_name_or_its_file(monkeypatch, capsys, given):
+    """With a run that does nothing, so that the file is what it was."""
+    module = runner()
+    monkeypatch.setattr(module, "executed", lambda path: path)
+    monkeypatch.setattr(module.nbformat, "write", lambda _, __: None)
+    module.main([given])
+    assert re.fullmatch(r"1-lecture\.ipynb: stored, \d+ KiB\n", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("given", ["nosuch", "1-lecture.py", ""])
+def test_an_unknown_notebook_is_refused_with_those_that_are_there(given):
+    """And nothing is run, whatever stands beside it."""
+    module = runner()
+    module.executed = None
+    with pytest.raises(SystemExit, match="there is no notebook") as caught:
+        module.main(["1-lecture", given])
+    assert all(name in str(caught.value) for name in NAMES)

@@ -44,6 +44,8 @@ PARTS = {
     "memory": {"memory"},
 }
 """The sections of a graph's sheet, and the first words of the quantities in them."""
+FEW = 10
+"""Rows that need no sections of their own."""
 PRICES = ("attention", "bytes")
 
 
@@ -228,7 +230,10 @@ def of_account(
 
 
 def _by_topic(name: str, doc: str, rows: Sequence[Row], lang: str) -> Iterator[Section]:
-    """Yield the rows of a graph in short sections; the first says what the graph is."""
+    """Yield the rows of a graph: in one section where they are few, else by topic; it says what the graph is."""
+    if len(rows) <= FEW:
+        yield Section(f"{name}{word(': ', lang)}{doc}", tuple(rows))
+        return
     for title, topics in PARTS.items():
         found = tuple(row for row in rows if row.topic & topics)
         if found:
