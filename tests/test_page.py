@@ -230,3 +230,10 @@ def test_sizes_to_start_from_are_those_of_a_graph_on_the_page(sizes, words):
         return
     with pytest.raises((SizeError, UnknownNameError), match=words):
         page_data(sheet)
+
+
+def test_an_order_of_growth_is_no_amount():
+    """L in O(L) is a number; what it bounds is bytes."""
+    (row,) = page_data(of(claim("memory.activations = O(L)", graph="deep_linear")))["rows"]
+    results = row["variants"][""]["results"]
+    assert [(one["label"], one["unit"]) for one in results] == [("left side", "byte"), ("order", "1")]

@@ -91,7 +91,7 @@ class Read:
         elif self.claim.relation in ABOUT and self.claim.right.form == "quantity":
             pair = [(left, "claimed"), (right, "right")]
         for expr, label in pair:
-            yield Result(label, unit, expr, addends(expr, order))
+            yield Result(label, "1" if label == "order" else unit, expr, addends(expr, order))
         if self.written is not None:
             yield Result("threshold", "1", self._threshold(self.written))
 
