@@ -308,11 +308,21 @@ class Tokenizer:
             return self.error(
                 what, place + digits.start(), expected="an operator between them", got=word[:64], fix=fix
             )
+        if self.behind_product(word, place):
+            what = "a unit stands behind something that is no number"
+            fix = f"write * 1 {word}, or the unit behind the number in front: 6 {word}*..."
+            return self.error(what, place, expected="a number and a space before a unit", got=word, fix=fix)
         skipped, error = unknown_word(word, self.names)
         if self.beaten and self.names.is_a_unit(word):
             short, long = next(iter(self.beaten.items()))
             error.fix = f"{short} is a name here: write {long} for the unit"
         return self.place_at(error, place + skipped)
+
+    def behind_product(self, word: str, place: int) -> bool:
+        """Say whether a word is a unit that stands, after a space, behind a name or a bracket."""
+        before = self.plain[:place].rstrip()
+        behind = len(before) < place and (before[-1:].isalpha() or before[-1:] == ")")
+        return len(word) > 1 and behind and not self.beaten and self.names.is_a_unit(word)
 
     def place_at(self, error: SymacctError, place: int) -> SymacctError:
         """Return an error with a caret under a place."""
