@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
@@ -13,6 +14,7 @@ from symacct.algebra.evaluate import evaluate
 from symacct.claims import amount
 from symacct.errors import RuleError, SymacctError
 from symacct.evaluation import timing
+from symacct.machines import catalogue
 from symacct.machines import load as load_machine
 from symacct.policy import checkpoint, precision
 from symacct.proof.lookup import lookup, names_under
@@ -49,7 +51,11 @@ def expected(
         machine: its name; that of the start by default.
         data: the page's, for its rows, choices and starts alone; made where it is missing.
     """
-    with patch.object(Account, "bind", Binding()):
+    read = cache(catalogue._folder)
+    with (
+        patch.object(Account, "bind", Binding()),
+        patch.object(catalogue, "_folder", lambda folder: dict(read(folder))),
+    ):
         return _expected(sheet, sizes, choices, machine, data or page_data(sheet))
 
 

@@ -6,7 +6,7 @@ counts that it claims to hold for, and compared, step by step, with what the int
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
     from symacct.derivation.folding import Size
     from symacct.derivation.shaping import Shape
-    from symacct.policy import Policy
+    from symacct.derivation.steps import Choices
+    from symacct.policy import Checkpoint, Policy
 
 BASES = (6, 8, 10)
 NOTHING_BASES = (9, 12)
@@ -62,6 +63,11 @@ class Form:
         return self.counts.get(one.name, default)
 
 
+MOST_KNOWN = 32
+_KNOWN: deque[tuple[tuple[Shape, Checkpoint, Choices], Form]] = deque(maxlen=MOST_KNOWN)
+"""Forms that were found last: number formats and optimizers change bytes, not the schedule."""
+
+
 @dataclass(frozen=True, slots=True)
 class Former:
     """Finds the form of a graph's schedule under a policy."""
@@ -75,6 +81,15 @@ class Former:
         Raises:
             RuleError: there is no one form.
         """
+        choices = choices_of(replace(self.policy, accumulate=self.shape.micro), 1)
+        key = (self.shape, self.policy.checkpoint, choices)
+        found = next((form for known, form in _KNOWN if known == key), None)
+        if found is None:
+            found = self._folded()
+            _KNOWN.append((key, found))
+        return found
+
+    def _folded(self) -> Form:
         bases = NOTHING_BASES if self.policy.checkpoint.kind == "store-nothing" else BASES
         for base in bases:
             try:

@@ -141,7 +141,7 @@ function roofLines(roofs, bandwidth, to, labels) {
     const [ridge, level] = [to.x(one.y / bandwidth), to.y(one.y)];
     labels.keep({ x0: ridge, x1: width - right, y0: level - 1, y1: level + 1 });
     const ends = [level - 5, level + letter].flatMap((y) => [[width - right - 2, y, "end"], [ridge + 8, y, "start"], [ridge - 8, y, "end"]]);
-    labels.put(`${one.name}, ${short(one.rate, "FLOP/s")}`, ends);
+    if (!labels.put(`${one.name}, ${short(one.rate, "FLOP/s")}`, ends)) labels.put(one.name, ends);
     return [lineOf(ridge, level, width - right, level, "roof"), lineOf(ridge, level, ridge, height - bottom, "ridge")];
   });
   const along = [0.3, 0.45, 0.6, 0.15, 0.75].map((at) => [x0 + (x1 - x0) * at, y0 + (y1 - y0) * at]);
