@@ -152,3 +152,53 @@ def test_a_unit_behind_a_product_is_told_where_units_stand(capsys, product, unit
 def test_a_name_behind_a_product_is_still_a_name(capsys):
     assert "unknown name" in complaint(capsys, "prove", "gpt", "memory.static = 6*b*nosuch")
     assert main(["prove", "flops = 6*b day where day = 2*b", "--format", "json"]) in {0, 1}
+
+
+# ---- one judgement, wherever it stands ----
+
+WRONG_UNIT = """
+[[claim]]
+name = "wrong unit"
+calc = "6 FLOP/(param*token) * 13e9 param * 2e12 token / (devices * peak * 40 %)"
+on = "512xa100-sxm-80gb"
+to = "day"
+"""
+RIGHT_UNIT = WRONG_UNIT.replace("devices * ", "")
+CLAIM = """
+[[claim]]
+name = "wrong word"
+graph = "gpt"
+claim = "flops.forward = 6*b*s*h*V byte"
+expect = "proved"
+"""
+
+
+@pytest.mark.parametrize("value", ["", 'value = "28.3"\nwithin = "0.1"\n'])
+@pytest.mark.parametrize(("text", "status"), [(WRONG_UNIT, 1), (RIGHT_UNIT, 0)])
+def test_prove_and_sheet_judge_a_calculation_alike(tmp_path, capsys, monkeypatch, text, status, value):
+    """By the refusal of the judge, who knows what a machine's figures are, with and without a value."""
+    monkeypatch.setenv("COLUMNS", "300")
+    file = tmp_path / "c.toml"
+    file.write_text(text + value, encoding="utf-8")
+    assert main(["prove", str(file)]) == status
+    proved = capsys.readouterr().out
+    assert main(["sheet", str(file)]) == status
+    sheet = capsys.readouterr().out
+    for out in (proved, sheet):
+        assert ("refused" in out) == bool(status)
+        assert ("the unit of the formula is second/device, not day" in out) == bool(status)
+        assert "unknown name" not in out
+    assert ("DIFFERS" in proved) == bool(status)
+
+
+@pytest.mark.parametrize("text", [WRONG_UNIT, CLAIM])
+def test_a_refused_row_says_on_a_full_sheet_how_it_is_mended(tmp_path, capsys, monkeypatch, text):
+    monkeypatch.setenv("COLUMNS", "1000")
+    file = tmp_path / "c.toml"
+    file.write_text(text, encoding="utf-8")
+    main(["prove", str(file)])
+    fix = re.search(r"fix +(.*)", capsys.readouterr().out)[1]
+    main(["sheet", str(file), "--style", "full"])
+    assert f"fix: {fix}" in capsys.readouterr().out
+    main(["sheet", str(file)])
+    assert "fix:" not in capsys.readouterr().out

@@ -83,15 +83,20 @@ def judge(
 ) -> Judged:
     """Return one claim, judged. Wrong input is a verdict here, so that it can be expected: ``refused``.
 
+    A calculation without a value has nothing to be judged by, and is worked out all the same.
+
     >>> from symacct.readers.stated import Stated
     >>> judge(Stated("twice", "my.toml, claim twice", claim="2*n = n + n")).got
     'proved'
     """
-    if stated.expect == "reported":
+    bare = bool(stated.calc) and stated.value is None
+    if stated.expect == "reported" and not bare:
         return Judged(stated, "not judged", ok=True)
     try:
         where = _On(machine_of(stated.on, folder), dirs)
         known = {} if accounts is None else accounts
+        if bare and stated.expect == "reported":
+            return Judged(stated, "not judged", ok=True, amount=_amount(stated, stated.calc, where))
         return _calculated(stated, where) if stated.calc else _proved(stated, folder, known, where)
     except SymacctError as error:
         return Judged(stated, "refused", stated.expect == "refused", str(error))

@@ -106,6 +106,7 @@ class Row:
         instead: the right term, where the formula is not exact.
         source: who states it.
         comment: what a reader should know.
+        fix: how one that is refused is mended; on a full sheet.
         note: what stands below it on a card.
         cited: whether a card names its source.
         topic: the first words of the quantities in it, for selection.
@@ -124,6 +125,7 @@ class Row:
     instead: Cell = ()
     source: str = ""
     comment: str = ""
+    fix: str = ""
     note: str = ""
     cited: bool = False
     topic: frozenset[str] = frozenset()
@@ -145,7 +147,9 @@ class Row:
     def noted(self, style: str) -> tuple[str, ...]:
         """Return the same, one by one."""
         if style == "full":
-            return tuple(dict.fromkeys(one for one in (self.note, self.comment, self.source) if one))
+            return tuple(
+                dict.fromkeys(one for one in (self.note, self.comment, self.fix, self.source) if one)
+            )
         why = self.comment if self.mark == "refused" else ""
         source = self.source if self.cited or self.mark == "reported" else ""
         return tuple(one for one in (self.note or why, source) if one)

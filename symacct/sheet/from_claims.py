@@ -190,11 +190,17 @@ def _unjudged(found: Judged, title: str) -> Row:
     """Return the row of a claim without a verdict: reported, or refused as wrong input."""
     stated = found.stated
     if found.got == "refused":
-        why = found.detail.splitlines()[0] if found.detail else ""
-        cell: Cell = (Words(stated.claim, code=True),)
-        return replace(_row(stated, title, cell, holds=_places(stated), mark="refused"), comment=why)
+        return _refused(found, stated.claim, title)
     cell = guessed(stated.claim, figures(stated.claim) if stated.on else ())
     return _row(stated, title, cell, mark="reported")
+
+
+def _refused(found: Judged, text: str, title: str) -> Row:
+    """Return the row of wrong input, as it was written: why, and how to mend it, as its judge says."""
+    why, *facts = found.detail.splitlines() or [""]
+    fixes = [line.strip().removeprefix("fix").strip() for line in facts if line.startswith("  fix ")]
+    row = _row(found.stated, title, (Words(text, code=True),), holds=_places(found.stated), mark="refused")
+    return replace(row, comment=why, fix=f"fix: {fixes[-1]}" if fixes else "")
 
 
 def _places(stated: Stated) -> tuple[Cell, ...]:
@@ -207,6 +213,8 @@ def _calculated(found: Judged, title: str) -> Row:
     own = [one.partition("=")[0].strip() for one in stated.let]
     of = figures(" ".join((stated.calc, *stated.let))) if stated.on else ()
     holds = (*_places(stated), *_lets(stated, [*own, *of]))
+    if found.got == "refused":
+        return replace(_refused(found, stated.calc, title), topic=frozenset({"calc"}))
     try:
         cell: Cell = (formula(stated.calc, [*own, *of]),)
         result = found.amount or amount(stated.calc, stated.to, stated.let)
