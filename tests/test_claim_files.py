@@ -44,7 +44,8 @@ def test_what_ships_is_as_expected(name, run):
         ("[claim]\nname = 'a'", "got       [claim]"),
         ("claim = [1]", ("a claim is a table\n  where     my.toml, claim 1\n  expected  [[claim]]\n"
                         "  got       a number: 1")),
-        ("clam = 1", ("unknown key 'clam'\n  where     my.toml\n  expected  one of: about, about_zh, claim, source\n"
+        ("clam = 1", ("unknown key 'clam'\n  where     my.toml\n"
+                     "  expected  one of: about, about_zh, claim, source\n"
                      "  got       clam\n  fix       did you mean 'claim'?")),
         ("[[claim]]\nclaim = 'n = n'", "a claim has no name\n  where     my.toml, claim 1"),
         (GOOD + "expects = 'x'", "unknown key 'expects'\n  where     my.toml, claim a"),

@@ -260,3 +260,19 @@ def test_a_file_that_only_shares_the_name_keeps_all_its_rows(copied):
     status, card = copied(lambda _: '[[claim]]\nname = "mine"\nclaim = "2*x = x + x"\nexpect = "proved"\n')
     assert status == 0
     assert sum(line.startswith("| ") for line in card.splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('rows = [{ quantity = "flops.model", graph = "gpt", at = "b=0" }]', "section 1, row 1"),
+        ('rows = [{ quantity = "flops.model", graph = "nosuch" }]', "section 1, row 1"),
+        ('rows = [{ quantity = "flops.model", graph = "gpt", optimizer = "nosuch" }]', "section 1, row 1"),
+        ('machine = "nosuch"', "section 1"),
+        ('formats = ["nosuch"]', "section 1"),
+    ],
+)
+def test_a_wrong_layout_says_where_it_is_wrong(tmp_path, capsys, text, place):
+    path = tmp_path / "mine.toml"
+    path.write_text(f"[[section]]\n{text}\n", encoding="utf-8")
+    assert f"where     {path}, {place}" in complaint(capsys, str(path))

@@ -12,6 +12,7 @@ from symacct import derive
 from symacct.cli.main import main
 from symacct.readers.files import load
 from symacct.sheet.data import Row, Section, Sheet, Words
+from symacct.sheet.examples import of_account as example_sizes
 from symacct.sheet.from_accounts import quantity_rows
 from symacct.sheet.html import html_of
 from symacct.sheet.markdown import markdown_of
@@ -109,9 +110,7 @@ def test_a_pdf_has_a_title_with_any_engine(tmp_path, engine):
     sheet = Sheet("100 % of √L (½)", "", (Section("s", (Row("a", (Words("b"),)),)),))
     (tmp_path / "s.tex").write_text(tex_of(sheet), encoding="utf-8")
     subprocess.run([engine, "-interaction=batchmode", "s.tex"], cwd=tmp_path, check=True, capture_output=True)
-    said = subprocess.run(
-        ["pdfinfo", "s.pdf"], cwd=tmp_path, capture_output=True, text=True, check=True
-    ).stdout
+    said = subprocess.run([PDFINFO, "s.pdf"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     assert re.search(r"Title:\s+100 % of √L \(½\)\n", said)
 
 
@@ -146,3 +145,43 @@ def test_a_counterexample_stands_behind_its_verdict(tmp_path, capsys, monkeypatc
     assert main(["sheet", str(file), "--lang", lang, "-o", str(tmp_path / "one.tex")]) == 0
     tex = (tmp_path / "one.tex").read_text(encoding="utf-8")
     assert re.search(r"D = 1\s*,\\allowbreak\\\s+L = 1", tex)
+
+
+# ---- full sheets ----
+
+
+@pytest.mark.parametrize(("lang", "said"), [("en", "meaning"), ("zh", "含义")])
+def test_symbols_have_columns_of_their_own(file, tmp_path, lang, said):
+    others = "quantity" if lang == "en" else "结论"
+    for ending in (".txt", ".md", ".html", ".tex"):
+        made = tmp_path / f"s{ending}"
+        words = ["--style", "full", "--rows", "flops.forward", "--lang", lang, "-o", str(made)]
+        assert main(["sheet", file, *words]) == 0
+        text = made.read_text(encoding="utf-8")
+        start = text.rindex(">", 0, text.index(said)) if ending == ".html" else 0
+        assert text.index(said, start) < text.index(others, start)
+
+
+@pytest.mark.parametrize("target", ["gpt", "llama", "moe", "mla", "attention", "nanogpt"])
+def test_example_sizes_are_those_of_a_small_model(target):
+    """Few heads and experts, a head of several features, fewer key-value heads than heads."""
+    account = derive(load(target))
+    sizes, meanings = example_sizes(account), account.graph.sizes
+    few = [
+        sizes[name] for name in sizes if re.search(r"heads|experts", meanings.get(name, "").partition(";")[0])
+    ]
+    assert few
+    assert all(size <= 16 for size in few)
+    assert sizes.get("h", 64) // sizes.get("a", 8) >= 4
+    assert all(one.holds(sizes) for one in account.conditions)
+    assert sizes == example_sizes(derive(load(target)))
+
+
+@pytest.mark.parametrize("target", ["gpt", "mlp", "llama"])
+def test_no_step_says_that_a_formula_is_itself(capsys, monkeypatch, target):
+    """In the words of the sheet: neither side of a sign of equality is the other."""
+    monkeypatch.setenv("COLUMNS", "2000")
+    assert main(["sheet", target, "--style", "full", "--rows", "params,flops.model"]) == 0
+    for line in capsys.readouterr().out.splitlines():
+        parts = [one.partition(" [")[0].strip() for one in line.rpartition("  ")[2].split(" = ")]
+        assert len(set(parts)) == len(parts), line

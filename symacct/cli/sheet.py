@@ -41,7 +41,10 @@ def add(parser: ArgumentParser) -> None:
         "-o", dest="file", metavar="FILE", help=f"one of {', '.join(ENDINGS)}; default: text here"
     )
     parser.add_argument(
-        "--style", choices=STYLES, default="card", help="two columns, a page for what ships; or everything; default: card"
+        "--style",
+        choices=STYLES,
+        default="card",
+        help="two columns, a page for what ships; or everything; default: card",
     )
     parser.add_argument(
         "--rows",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from symacct.account import Account
 from symacct.convention import convention
-from symacct.errors import ReadError, unknown
+from symacct.errors import ReadError, SymacctError, unknown
 from symacct.machines import load as load_machine
 from symacct.policy import Policy
 from symacct.proof.lookup import chosen
@@ -77,6 +78,11 @@ class _Laid:
         self.accounts: dict[object, Account] = {}
 
     def section(self, part: Part) -> Section:
+        """Return one section, with its note."""
+        with _placed(part.head):
+            return self._section(part)
+
+    def _section(self, part: Part) -> Section:
         title, note = (part.head.get(key, self.lang) for key in ("title", "note"))
         if part.machine:
             made = machine_section(load_machine(part.machine), self.lang)
@@ -88,7 +94,8 @@ class _Laid:
 
     def row(self, entry: Entry) -> Row:
         """Return one row, with its note."""
-        row = self.plain(entry)
+        with _placed(entry):
+            row = self.plain(entry)
         if entry.cited and not row.source:
             raise ReadError("a cited row has a source", where=entry.where, expected="source", got="none")
         return replace(row, note=entry.get("note", self.lang), cited=entry.cited)
@@ -116,7 +123,8 @@ class _Laid:
         return self.accounts[key], choices
 
     def bench(self, entry: Entry) -> Bench:
-        account, _ = self.account(entry)
+        with _placed(entry):
+            account, _ = self.account(entry)
         return Bench(entry.get("title", self.lang) or account.graph.name, account)
 
     def quantity(self, entry: Entry) -> Row:
@@ -128,6 +136,15 @@ class _Laid:
         holds = (*((Words(one, code=place == 0),) for place, one in enumerate(said)), *row.holds)
         title = entry.get("name", self.lang) or _titled(name, row.name, self.lang)
         return replace(row, name=title, holds=holds)
+
+
+@contextmanager
+def _placed(entry: Entry) -> Iterator[None]:
+    """Name the entry of the layout in an error that names no place."""
+    try:
+        yield
+    except SymacctError as error:
+        raise error.at(entry.where) from None
 
 
 def _table(part: Part) -> Section:
@@ -230,7 +247,7 @@ def of_account(
 
 
 def _by_topic(name: str, doc: str, rows: Sequence[Row], lang: str) -> Iterator[Section]:
-    """Yield the rows of a graph: in one section where they are few, else by topic; it says what the graph is."""
+    """Yield the rows of a graph: few in one section, else by topic; the title says what the graph is."""
     if len(rows) <= FEW:
         yield Section(f"{name}{word(': ', lang)}{doc}", tuple(rows))
         return
