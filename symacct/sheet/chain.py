@@ -57,7 +57,7 @@ def chained(
     Raises:
         FormulaError: two are not equal.
     """
-    distinct = list(dict.fromkeys(texts))
+    distinct = list({_bare(text): text for text in texts}.values())
     shown = [text for text in distinct if len(text) <= LONGEST]
     if not shown:
         return (Words(say("cut", lang, len(expr.args) or 1)),)
@@ -67,6 +67,17 @@ def chained(
         items.append(proved(text, expr, names, where))
     plain = unit == "1" or f" {unit}" in shown[-1]
     return tuple(items) if plain else (*items, Words(f" [{unit}]"))
+
+
+def _bare(text: str) -> str:
+    """Return a formula without brackets around the whole of it.
+
+    >>> _bare("(4*h)"), _bare("(a)*(b)")
+    ('4*h', '(a)*(b)')
+    """
+    inner = text[1:-1]
+    whole = text.startswith("(") and text.endswith(")") and not {"(", ")"} & {*inner}
+    return inner if whole else text
 
 
 def amount_text(number: Expr, unit: str) -> str:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from symacct.proof.judge import Judged
     from symacct.syntax import Tree
 
+COLUMNS = ("quantity", "formula", "holds when", "worth")
 STYLES = ("card", "full")
 LANGUAGES = ("en", "zh")
 MARKS = (
@@ -164,12 +165,14 @@ class Section:
         rows: the rows.
         heads: the columns of a table, where the rows are those of one: the first is their names.
         note: a line below the title: what symbols stand for.
+        columns: what stands over names, formulas, conditions and worth, where it is no table.
     """
 
     title: str
     rows: tuple[Row, ...]
     heads: tuple[str, ...] = ()
     note: str = ""
+    columns: tuple[str, ...] = COLUMNS
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from symacct.algebra.condition import Condition
 
 TRIES, SEED = 400, 0
+FEW = re.compile(r"([\w-]+ )?(heads|experts)\b")
+"""Meanings of sizes of which there are few."""
 COUNT, SMALLEST, STEPS = 4, 3, 6
 
 
@@ -24,10 +27,12 @@ def example_sizes(
     conditions: Iterable[Condition],
     counts: Iterable[str] = (),
     lower: Mapping[str, int] | None = None,
+    few: Iterable[str] = (),
 ) -> dict[str, int]:
     """Return a size for each name, always the same; none where no such sizes were found.
 
-    A size that divides others is small, one that counts repeats is 4, the others grow from name to name.
+    A size that divides others is small, as are those of which there are few; one that divides, or is at most,
+    another of these is 4, as is one that counts repeats; the others grow from name to name.
 
     >>> from symacct.algebra.condition import Condition
     >>> from symacct.algebra.symbols import symbol
@@ -35,7 +40,7 @@ def example_sizes(
     {'h': 16, 'a': 8, 'L': 4}
     """
     conditions, least = tuple(conditions), lower or {}
-    for sizes in islice(_tried(names, conditions, frozenset(counts)), TRIES):
+    for sizes in islice(_tried(names, conditions, frozenset(counts), frozenset(few)), TRIES):
         if all(size >= least.get(name, 1) for name, size in sizes.items()) and _fit(sizes, conditions):
             return sizes
     return {}
@@ -46,7 +51,8 @@ def of_account(account: Account) -> dict[str, int]:
     graph = account.graph
     names = [*(name for name in graph.order if name not in graph.bound), *account.policy.names]
     conditions = (*account.conditions, *(one for name in account.names() for one in _when(account, name)))
-    return example_sizes(names, conditions, repeat_counts(graph))
+    few = [name for name, meaning in graph.sizes.items() if FEW.match(meaning)]
+    return example_sizes(names, conditions, repeat_counts(graph), few=few)
 
 
 def _when(account: Account, name: str) -> tuple[Condition, ...]:
@@ -57,12 +63,19 @@ def _when(account: Account, name: str) -> tuple[Condition, ...]:
 
 
 def _tried(
-    names: Sequence[str], conditions: Sequence[Condition], counts: frozenset[str]
+    names: Sequence[str], conditions: Sequence[Condition], counts: frozenset[str], few: frozenset[str]
 ) -> Iterator[dict[str, int]]:
-    small = [one.name for each in conditions if each.kind == "divides" for one in each.left.free_symbols]
+    divides = [(each.left, each.right) for each in conditions if each.kind == "divides"]
+    most = [(each.right, each.left) for each in conditions if each.kind == "at_least"]
+    small = few.union(one.name for left, _ in divides for one in left.free_symbols)
+    below = {
+        a.name for a, b in (*divides, *most) if a.is_Symbol and b.is_Symbol and {a.name, b.name} <= small
+    }
     first: dict[str, int] = {}
     for place, name in enumerate(name for name in names if name not in counts):
-        first[name] = 2 ** (SMALLEST if name in small else SMALLEST + 1 + place % STEPS)
+        first[name] = (
+            2 ** (SMALLEST if name in small else SMALLEST + 1 + place % STEPS) if name not in below else COUNT
+        )
     yield {name: first.get(name, COUNT) for name in names}
     dice = random.Random(SEED)  # noqa: S311 (examples, the same ones each time)
     while True:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from symacct.account import Account
 
 MOST_GRAPHS = 3
+OF_SYMBOLS = ("meaning", "symbol and unit", "least", "example")
+OF_USED = ("meaning", "symbol and unit", "graph", "example")
 PURE = Words(" [1]")
 NOT_PRICED = frozenset({"one_hot", "vector_use"})
 """Counts that some conventions alone price, by rules of their own."""
@@ -44,7 +46,7 @@ def completed(sheet: Sheet) -> Sheet:
     sections = tuple(
         replace(one, rows=tuple(_stepped(row, sheet.lang) for row in one.rows)) for one in sheet.sections
     )
-    known = Section("symbols", tuple(_used(sheet.rows)))
+    known = Section("symbols", tuple(_used(sheet.rows)), columns=OF_USED)
     return replace(sheet, sections=(*([known] if known.rows else []), *sections))
 
 
@@ -76,7 +78,7 @@ def symbols(account: Account, sizes: Mapping[str, int], lang: str = "en") -> Sec
     letter = symbol_of_weights(account)
     said = QUANTITIES["params"] if lang == "zh" else MEANINGS["params"]
     rows.append(_symbol(said, (formula(letter, [letter]), Words(" [parameter]"))))
-    return Section("symbols", tuple(rows))
+    return Section("symbols", tuple(rows), columns=OF_SYMBOLS)
 
 
 def _symbol(meaning: str, cell: Cell, holds: tuple[Cell, ...] = (), worth: Cell = ()) -> Row:

@@ -91,7 +91,7 @@ def _section(section: Section, sheet: Sheet, setter: Setter, count: Iterator[int
     if section.heads:
         title = words(word(section.title, sheet.lang))
         return f"<h2>{title}</h2>\n{_note(section)}{html_grid(section, setter, count)}"
-    heads = (word(one, sheet.lang) for one in ("quantity", "formula", "holds when", "worth"))
+    heads = (word(one, sheet.lang) for one in section.columns)
     head = "".join(f'<th scope="col">{words(one)}</th>' for one in heads)
     rows = "\n".join(_row(row, sheet, setter, next(count)) for row in section.rows)
     title = words(word(section.title, sheet.lang))

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 MARKS = re.compile(r"([\\|*_<>`\[\]#$~&])")
 MARKED = re.compile(r"\\[^A-Za-z]|[_*~<>&\[\]#`]")
 """What Markdown reads in a formula: a backslash before a sign, marks of emphasis, tags, links."""
-COLUMNS = ("quantity", "formula", "holds when", "worth")
 SPACES = re.compile(r"\s+")
 BAD, GAP = "~~", "  "
 
@@ -39,7 +38,7 @@ def markdown_of(sheet: Sheet) -> str:
         if section.heads:
             lines += [*markdown_grid(section, setter), ""]
             continue
-        heads = [word(one, sheet.lang) for one in COLUMNS]
+        heads = [word(one, sheet.lang) for one in section.columns]
         sources = sheet.style == "full" and any(row.source or row.comment for row in section.rows)
         heads += [word("source", sheet.lang)] if sources else []
         lines += [_bar(heads), _bar([":---"] * len(heads))]

@@ -26,7 +26,6 @@ def text_of(sheet: Sheet, width: int = 100) -> str:
     """
     setter = Setter("text", sheet.lang, words, words, lambda math: math)
     lines = [*wrap(words(sheet.title), width), *(wrap(words(sheet.about), width) if sheet.about else [])]
-    heads = [Column(word(one, sheet.lang)) for one in ("quantity", "formula", "holds when", "worth")]
     for section in sheet.sections:
         lines += ["", words(word(section.title, sheet.lang))] if section.title != sheet.title else []
         lines += wrap(words(section.note), width) if section.note else []
@@ -36,6 +35,7 @@ def text_of(sheet: Sheet, width: int = 100) -> str:
         rows: list[tuple[str, ...] | str] = []
         for row in section.rows:
             rows += _rows(row, sheet, setter)
+        heads = [Column(word(one, sheet.lang)) for one in section.columns]
         lines.append("")
         lines.append(as_text(Table(tuple(heads), tuple(rows)).trimmed(), width))
         lines += [line for row in section.rows if row.steps for line in _steps(row, sheet, setter, width)]

@@ -226,8 +226,11 @@ class _Judging:
             return
         gap = normal(left - right)
         if verdict.claim.relation not in {"~", *ORDERS} and not gap.has(Max, Min):
-            apart = f"({self.shaped(left)}) - ({self.shaped(right)})"
-            yield Step(say("difference", self.lang), self.cell(gap, *([apart] if len(apart) < SHORT else [])))
+            one, other = self.shaped(left), self.shaped(right)
+            apart = f"({one}) - ({other})"
+            if one != other:
+                cell = self.cell(gap, *([apart] if len(apart) < SHORT else []))
+                yield Step(say("difference", self.lang), cell)
             if verdict.claim.relation != "=" and verdict.threshold is None:
                 yield from self.signed(gap)
         yield from self.settled()

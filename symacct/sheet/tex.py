@@ -81,15 +81,17 @@ def _body(sheet: Sheet) -> list[str]:
     title = f"{{\\fontsize{{12}}{{14}}\\selectfont\\bfseries {words(sheet.title)}}}"
     lines = [f"{title}\\hfill{{\\fine\\color{{told}} {words(sheet.about)}}}\\par"]
     lines += [COLUMNS] if card else []
-    heads = [word(one, sheet.lang) for one in ("quantity", "formula", "holds when", "worth")]
-    second = f"{heads[1]} {{\\fine\\color{{told}} {heads[2]}}}"
+    above: tuple[str, ...] = ()
     for section in sheet.sections:
         if section.heads:
             lines += _wide(section, setter, card=card)
             continue
         lines += _headed(section, sheet)
-        if section is next(one for one in sheet.sections if not one.heads):
+        heads = [word(one, sheet.lang) for one in section.columns]
+        second = f"{heads[1]} {{\\fine\\color{{told}} {heads[2]}}}"
+        if section.columns != above:
             lines.append(f"\\row{{\\itshape {heads[0]}}}{{\\itshape {second}}}{{\\itshape {heads[3]}}}")
+        above = section.columns
         roomy = len(section.rows) <= SMALL and len(sheet.rows) <= ROOMY
         between = f"\n{KEPT}\n" if roomy else "\n"
         lines.append(between.join(_row(row, sheet, setter) for row in section.rows))
