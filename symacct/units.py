@@ -32,6 +32,8 @@ BASES = (
 PHYSICAL = frozenset({"FLOP", "op", "byte", "joule", "dollar", "second"})
 PLACES = {name: place for place, name in enumerate(BASES)}
 LONGEST_TEXT = 200
+NOT_A_NUMBER = "nan"
+"""A number to pint, whatever its letters; no unit here."""
 LARGEST_POWER = 64
 DEEPEST = 20
 TOKEN = re.compile(r"\s*(?:(?P<word>[^\W\d]\w*|[$%])|(?P<number>[0-9]+)|(?P<sign>\*\*|[-*/^()·×]))")
@@ -275,7 +277,7 @@ def resolve(name: str) -> tuple[Fraction, Powers]:
         if known in PLACES:
             return Fraction(1), ((known, 1),)
     _refuse_ambiguous(name)
-    if not is_name(name):
+    if not is_name(name) or name.casefold() == NOT_A_NUMBER:
         raise _unknown(name)
     from pint.errors import UndefinedUnitError
 

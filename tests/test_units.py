@@ -120,6 +120,12 @@ def test_group_laws(left, right, exponent):
     assert hash(Unit(str(one))) == hash(one)
 
 
+@pytest.mark.parametrize("text", ["NAN", "nan", "NaN", "2 nan/s", "GB*NaN", "inf", "Infinity", "pi", "e"])
+def test_words_for_numbers_are_no_units(text):
+    with pytest.raises(UnitError):
+        read_unit(text)
+
+
 @settings(max_examples=200)
 @given(st.text(max_size=20) | st.text("GkMBbFLOPs/*^()1 2", max_size=12))
 def test_any_text_is_read_or_refused(text):

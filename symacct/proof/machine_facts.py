@@ -160,7 +160,7 @@ def read_facts(
         SymacctError: there is no such machine or format, or it has no such figure.
 
     >>> read_facts("epsilon(bf16) = 2^-7").lets
-    ['epsilon_bf16 = 2^(-7)']
+    ['epsilon_bf16 = 2^-7']
     >>> read_facts("8*capacity >= 640 GB", on="lecture:h100").lets
     ['capacity = 80000000000 byte']
     """
