@@ -17,6 +17,7 @@ from browser import Browser, Tab, found
 from page_oracle import expected
 
 from symacct.account import derive
+from symacct.cli.main import main
 from symacct.readers.files import load
 from symacct.sheet.data import Bench, Sheet
 from symacct.sheet.html import html_of
@@ -725,3 +726,16 @@ def test_paper_has_values_and_no_buttons(lecture):
     })()""")
     assert style == ["17", True, "0px", "none"]
     assert lecture.printed().startswith(b"%PDF")
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_words_of_any_length_do_not_widen_a_page(tab, tmp_path, width):
+    """A title, a source and a comment of 400 letters."""
+    word = "x" * 400
+    claims = f'about = "{word}"\n[[claim]]\nname = "{"y" * 110}"\nclaim = "2*n = n + n"\n'
+    path, page = tmp_path / "mine.toml", tmp_path / "mine.html"
+    path.write_text(f'{claims}source = "{word}"\ncomment = "{word}"\nexpect = "reported"\n', encoding="utf-8")
+    assert main(["sheet", str(path), "-o", str(page)]) == 0
+    tab.resize(width)
+    tab.open(page.as_uri())
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
