@@ -14,7 +14,7 @@ from symacct.machines import load as load_machine
 from symacct.readers.files import load
 from symacct.sheet.data import Bench, Section, Sheet
 from symacct.sheet.from_accounts import quantity_rows
-from symacct.sheet.layout import find_layout, read_layout
+from symacct.sheet.layout import read_layout, shipped_layouts
 from symacct.sheet.making import of_layout
 from symacct.sheet.page import page_data
 
@@ -147,13 +147,13 @@ def compare(sheet, data, sizes, choices, machine):
 
 @pytest.fixture(scope="module")
 def lecture():
-    sheet = of_layout(read_layout(find_layout("lecture")))
+    sheet = of_layout(read_layout(shipped_layouts()["lecture"]))
     return sheet, page_data(sheet)
 
 
 @pytest.fixture(scope="module")
 def transformer():
-    sheet = of_layout(read_layout(find_layout("transformer")))
+    sheet = of_layout(read_layout(shipped_layouts()["transformer"]))
     return sheet, page_data(sheet)
 
 

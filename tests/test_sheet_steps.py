@@ -29,7 +29,7 @@ from symacct.sheet.charges import charges
 from symacct.sheet.data import Math, Sign, Words
 from symacct.sheet.examples import example_sizes, of_account
 from symacct.sheet.html import html_of
-from symacct.sheet.layout import find_layout, read_layout
+from symacct.sheet.layout import read_layout, shipped_layouts
 from symacct.sheet.making import of_account as sections_of
 from symacct.sheet.making import of_claims, of_layout
 from symacct.sheet.markdown import markdown_of
@@ -411,7 +411,7 @@ def test_every_fixed_reason_has_chinese_words():
 
 @pytest.mark.parametrize("name", ["inference", "transformer"])
 def test_a_chinese_card_has_the_programs_words_in_chinese(name):
-    made = of_layout(read_layout(find_layout(name)), lang="zh")
+    made = of_layout(read_layout(shipped_layouts()[name]), lang="zh")
     words = [
         item.text
         for row in made.rows

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from symacct.printers.text import FUNCTION_NAMES
-from symacct.printers.walk import ATOM, POWER, PRODUCT, SUM, Notation, Piece, write
+from symacct.printers.text import NOTATION as TEXT
+from symacct.printers.walk import ATOM, POWER, PRODUCT, SUM, Piece, write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,33 +50,16 @@ def _product(factors: Sequence[Piece]) -> Piece:
     return Piece(("" if tight else DOT).join(parts), PRODUCT)
 
 
-def _quotient(above: Piece, below: Piece) -> Piece:
-    return Piece(f"{_at_least(above, PRODUCT)}/{_at_least(below, POWER)}", PRODUCT)
-
-
 def _power(base: Piece, exponent: Piece) -> Piece:
     raised = exponent.text.lstrip("-").isdigit()
     power = exponent.text.translate(RAISED) if raised else f"^{_at_least(exponent, ATOM)}"
     return Piece(f"{_at_least(base, ATOM)}{power}", POWER)
 
 
-def _call(name: str, arguments: Sequence[Piece]) -> Piece:
-    inside = ", ".join(argument.text for argument in arguments)
-    return Piece(f"{FUNCTION_NAMES.get(name, name)}({inside})", ATOM)
-
-
-def _summation(inside: Piece, index: Piece, first: Piece, last: Piece) -> Piece:
-    return Piece(f"sum({inside.text}, {index.text} = {first.text} .. {last.text})", ATOM)
-
-
-NOTATION = Notation(
-    number=lambda value: Piece(str(value), ATOM),
-    name=lambda name: Piece(name, ATOM),
+NOTATION = replace(
+    TEXT,
     total=_total,
     product=_product,
-    quotient=_quotient,
     power=_power,
     root=lambda inside: Piece(f"√{_at_least(inside, ATOM)}", ATOM),
-    call=_call,
-    summation=_summation,
 )

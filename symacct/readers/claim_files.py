@@ -5,14 +5,13 @@ A file has ``[[claim]]`` tables. Reading it runs nothing; judging a claim about 
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from symacct.data import shipped
 from symacct.errors import ReadError, unknown
-from symacct.readers.stated import Stated, check_keys, read_stated, text_of
+from symacct.readers.stated import Stated, check_keys, read_stated, read_toml, text_of
 from symacct.readers.strict_json import read_text
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ def claims_in(text: str, path: Path) -> ClaimFile:
         ReadError: it is no claim file; the error names the file and the claim.
     """
     file = str(path)
-    table = _toml(text, file)
+    table = read_toml(text, file, "[[claim]]")
     check_keys(table, TOP, file)
     entries = table.get("claim")
     if not isinstance(entries, list) or not entries:
@@ -101,13 +100,3 @@ def claims_in(text: str, path: Path) -> ClaimFile:
         found[stated.name] = stated
     about, about_zh, source = (text_of(table, key, file) or "" for key in ("about", "about_zh", "source"))
     return ClaimFile(path.stem, path, about, source, tuple(found.values()), about_zh)
-
-
-def _toml(text: str, file: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ReadError("the TOML is broken", where=file, expected="valid TOML", got=str(error)) from None
-    except RecursionError:
-        got = "very many brackets"
-        raise ReadError("the TOML is nested too deeply", where=file, expected="[[claim]]", got=got) from None

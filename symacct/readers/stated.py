@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -130,6 +131,29 @@ def read_stated(entry: Any, file: str, number: int) -> Stated:
         choices=tuple((key, texts[key]) for key in CHOICES if key in texts),
         **given,
     )
+
+
+def read_toml(text: str, file: str, expected: str) -> dict[str, Any]:
+    """Return what a TOML text says.
+
+    Args:
+        text: the text.
+        file: where it stands, for messages.
+        expected: what such a file holds, for messages.
+
+    Raises:
+        ReadError: it is broken, or nested too deeply.
+
+    >>> read_toml("a = 1", "my.toml", "a")
+    {'a': 1}
+    """
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ReadError("the TOML is broken", where=file, expected="valid TOML", got=str(error)) from None
+    except RecursionError:
+        got = "very many brackets"
+        raise ReadError("the TOML is nested too deeply", where=file, expected=expected, got=got) from None
 
 
 def check_keys(entry: Mapping[str, Any], known: tuple[str, ...], place: str) -> None:

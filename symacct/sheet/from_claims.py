@@ -14,9 +14,8 @@ from symacct.printers import text as plain_text
 from symacct.proof.judge import Judged, account_key, judge, machine_of
 from symacct.report.amount import shown as shown_amount
 from symacct.report.conditions import listed
-from symacct.sheet.data import Cell, Item, Math, Origin, Row, Sign, Words
-from symacct.sheet.readback import value
-from symacct.sheet.right_terms import read_statement, right_term
+from symacct.sheet.data import Cell, Item, Origin, Row, Sign, Words
+from symacct.sheet.right_terms import meaning, read_statement, right_term
 from symacct.sheet.statement import comparison, figures, formula, guessed
 
 if TYPE_CHECKING:
@@ -110,11 +109,11 @@ def _holds(stated: Stated, said: Statement, verdict: Verdict, account: Account |
     given = (*stated.assume, *(part for part in stated.at.split(",") if part.strip()))
     shown = [_condition(text, said.names) for text in given]
     yield from shown
-    known = {_meaning(cell) for cell in (*said.regions, *shown)}
+    known = {meaning(cell) for cell in (*said.regions, *shown)}
     for text in _own(verdict, account):
         cell = _condition(text, said.names)
-        if _meaning(cell) not in known:
-            known.add(_meaning(cell))
+        if meaning(cell) not in known:
+            known.add(meaning(cell))
             yield cell
     yield from ((Words(f"{name}: a size, not a unit"),) for name in sorted(_like_units(verdict)))
 
@@ -124,11 +123,6 @@ def _own(verdict: Verdict, account: Account | None) -> list[str]:
     order = account.graph.order if account is not None else ()
     found = listed(verdict.box.conditions, order)
     return found + [f"{name} >= {least}" for name, least in sorted(verdict.box.lower.items()) if least > 1]
-
-
-def _meaning(cell: Cell) -> object:
-    """Return what tells a comparison from others, however its sides are written."""
-    return tuple(value(item.tree) if isinstance(item, Math) else item for item in cell)
 
 
 def _like_units(verdict: Verdict) -> set[str]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from symacct.errors import ReadError, unknown
+from symacct.errors import ReadError
 from symacct.readers.claim_files import find_claim_file, read_claim_file, shipped_claim_files
-from symacct.readers.stated import CHOICES, check_keys, kind, text_of
+from symacct.readers.stated import CHOICES, check_keys, kind, read_toml, text_of
 from symacct.readers.strict_json import read_text
 from symacct.syntax import read_sizes
 
@@ -126,7 +125,7 @@ def layout_of_claims(path: Path) -> Layout | None:
 
 def is_layout(path: Path) -> bool:
     """Say whether a TOML file is a layout: it has sections, and no claims."""
-    table = _toml(read_text(path), str(path))
+    table = read_toml(read_text(path), str(path), "[[section]]")
     return "section" in table and "claim" not in table
 
 
@@ -137,7 +136,7 @@ def read_layout(path: Path) -> Layout:
         ReadError: it cannot be read; the error names the file and the row.
     """
     file = str(path)
-    table = _toml(read_text(path), file)
+    table = read_toml(read_text(path), file, "[[section]]")
     check_keys(table, TOP, file)
     sections = table.get("section")
     if not isinstance(sections, list) or not sections or not all(isinstance(one, dict) for one in sections):
@@ -232,25 +231,3 @@ def _entry(table: object, where: str) -> Entry:
     if stated == ["quantity"] and "graph" not in texts:
         raise ReadError("a quantity is one of a graph", where=where, expected='graph = "gpt"', got="none")
     return Entry(where, texts, cited)
-
-
-def _toml(text: str, file: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ReadError("the TOML is broken", where=file, expected="valid TOML", got=str(error)) from None
-    except RecursionError:
-        what, got = "the TOML is nested too deeply", "very many brackets"
-        raise ReadError(what, where=file, expected="[[section]]", got=got) from None
-
-
-def find_layout(name: str) -> Path:
-    """Return the path of a layout that ships.
-
-    Raises:
-        UnknownNameError: none of that name ships.
-    """
-    found = shipped_layouts()
-    if name not in found:
-        raise unknown("sheet", name, found)
-    return found[name]

@@ -96,9 +96,9 @@ def _same_left(right: Statement, said: Statement) -> Cell:
     What its names stand for follows where the claim says something else; alone, where only that differs.
     """
     regions = (Words(" if "), *_joined(right.regions)) if right.regions else ()
-    known = [_meant(cell) for cell in said.where]
-    bound = [cell for cell in right.where if _meant(cell) not in known]
-    if bound and _meant(right.cell) == _meant(said.cell) and not regions:
+    known = [meaning(cell) for cell in said.where]
+    bound = [cell for cell in right.where if meaning(cell) not in known]
+    if bound and meaning(right.cell) == meaning(said.cell) and not regions:
         return _joined(bound)
     where = (Words(" where "), *_joined(bound)) if bound else ()
     if right.quantity and right.quantity != said.quantity:
@@ -106,9 +106,9 @@ def _same_left(right: Statement, said: Statement) -> Cell:
     return (*right.cell, *regions, *where)
 
 
-def _meant(cell: Cell) -> tuple[object, ...]:
-    """Return what a cell says, whatever text it was read from."""
-    return tuple(item.tree if isinstance(item, Math) else item for item in cell)
+def meaning(cell: Cell) -> tuple[object, ...]:
+    """Return what a cell says, however its formulas are written."""
+    return tuple(value(item.tree) if isinstance(item, Math) else item for item in cell)
 
 
 def _joined(cells: Iterable[Cell]) -> Cell:
