@@ -112,6 +112,10 @@ class LimitError(RuleError):
     """Something is too large, or takes too long, for the bounds set here; it may well be true."""
 
 
+class DisagreementError(SymacctError):
+    """Two of our own ways to decide one claim disagree: a fault of symacct, and never a verdict."""
+
+
 class UsageError(SymacctError):
     """The command line or a call is not as it should be."""
 

@@ -136,14 +136,13 @@ class _Making:
         found = list(self.solutions(equality))
         if not found:
             return None
-        name, value = min(
+        return min(
             found,
             key=lambda one: (
                 one[0] in self.keep, one[0] not in self.real and not is_whole(one[1]),
                 not (equality.left.is_Symbol and equality.left.name == one[0]), one[0],
             ),
         )  # fmt: skip
-        return None if name in self.keep and names_of(value) else (name, value)
 
     def solutions(self, equality: Condition) -> Iterator[tuple[str, Expr]]:
         """Yield every size that an equality gives, with its formula."""

@@ -129,6 +129,13 @@ def _rounded(exact: Callable[[Fraction], int], symbolic: type[Expr]) -> Callable
     return rounded
 
 
+def _log(value: Value, *base: Value) -> Value:
+    if value <= 0:
+        what = "a formula takes a logarithm of what is not above 0 at these sizes"
+        raise SizeError(what, expected="an argument above 0", got=str(value)[:64])
+    return exact(log(normal(value), *map(normal, base)))
+
+
 FUNCTIONS: dict[type[Expr], Callable[..., Value]] = {
     Pow: _power,
     ceiling: _rounded(lambda value: -(-value.numerator // value.denominator), ceiling),
@@ -136,5 +143,5 @@ FUNCTIONS: dict[type[Expr], Callable[..., Value]] = {
     Max: max,
     Min: min,
     Abs: abs,
-    log: lambda value: log(normal(value)),
+    log: _log,
 }

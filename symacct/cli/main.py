@@ -12,7 +12,7 @@ from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from symacct import __version__
-from symacct.errors import SymacctError, UsageError, unknown
+from symacct.errors import DisagreementError, SymacctError, UsageError, unknown
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -45,7 +45,7 @@ STRANGER = re.compile(r"unrecognized arguments: (?P<flag>\S+)")
 CHOICE = re.compile(
     r"argument (?P<flag>[^:]+): invalid choice: '?(?P<got>.*?)'? \(choose from (?P<known>.*)\)", re.DOTALL
 )
-WRONG, PIPE_CLOSED, INTERRUPTED = 2, 141, 130
+WRONG, INTERNAL, PIPE_CLOSED, INTERRUPTED = 2, 70, 141, 130
 ABOUT = "Derive FLOPs, bytes and memory of a neural network from its computation graph, as formulas."
 AFTER = """\
 exit status: 0 done; 1 a check failed; 2 the input is wrong; 3 undecided
@@ -141,7 +141,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except SymacctError as error:
         sys.stderr.write(f"{error}\n")
-        return WRONG
+        return INTERNAL if isinstance(error, DisagreementError) else WRONG
     except SystemExit as stop:
         return int(stop.code or 0)
     except BrokenPipeError:

@@ -7,27 +7,24 @@ from typing import TYPE_CHECKING
 
 from symacct.algebra.budget import within
 from symacct.algebra.condition import Condition, merge
+from symacct.algebra.domain import Domain, domain_of
 from symacct.algebra.evaluate import names_of
 from symacct.algebra.normal import is_zero, normal, total
 from symacct.algebra.sign import sign_on_box
 from symacct.claims import read_claim, resolve
-from symacct.errors import LimitError, RuleError
-from symacct.proof.assume import Assumptions, read_assumptions
-from symacct.proof.certified import is_provable
-from symacct.proof.decide import ratio_limit
-from symacct.proof.search import Counterexample, counterexample
+from symacct.errors import LimitError
+from symacct.proof.conditions import read_conditions
+from symacct.proof.decide import Counterexample, is_shown, ratio_limit, try_points
 from symacct.proof.sources import NUMBERED
 from symacct.proof.threshold import Crossing, crossing
 from symacct.terms import unit_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from fractions import Fraction
+    from collections.abc import Iterable, Iterator
 
     from sympy import Expr
 
     from symacct.account import Account
-    from symacct.proof.decide import Box
     from symacct.units import Unit
 
 SECONDS = 5.0
@@ -95,10 +92,10 @@ def compare_formulas(
     (4*k*n - 4*k, 'A or equal', 1)
     """
     claim = read_claim(f"{first} = {second}", None, (), lets)
-    assumptions = read_assumptions(assume, claim.names)
+    said = read_conditions(assume, claim.names)
     sides = resolve(claim)
-    left, right = (assumptions.apply(side.expr) for side in (sides.left, sides.right))
-    return _compared(left, right, sides.left.unit, (), assumptions, (*claim.notes, *sides.notes))
+    notes = (*claim.notes, *sides.notes, *(f"assuming {text}" for text in said.texts))
+    return _compared(sides.left.expr, sides.right.expr, sides.left.unit, domain_of(said.conditions), notes)
 
 
 def compare_accounts(
@@ -106,65 +103,60 @@ def compare_accounts(
 ) -> Comparison:
     """Compare one quantity of two accounts; sizes of the same name are the same."""
     names = dict.fromkeys((*first.source.sizes, *second.source.sizes))
-    assumptions = read_assumptions(assume, names)
+    said = read_conditions(assume, names)
     sides = [account[quantity] for account in (first, second)]
-    left, right = (assumptions.apply(side.expr) for side in sides)
-    when = merge((*sides[0].when, *sides[1].when))
+    domain = domain_of((*said.conditions, *merge((*sides[0].when, *sides[1].when))))
+    notes = tuple(f"assuming {text}" for text in said.texts)
     parts: tuple[Apart, ...] = ()
     if quantity != "tokens" and not quantity.startswith("intensity"):
-        parts = tuple(_apart(first, second, quantity, assumptions))
-    return _compared(left, right, unit_of(quantity), when, assumptions, (), parts)
+        parts = tuple(_apart(first, second, quantity, domain))
+    return _compared(sides[0].expr, sides[1].expr, unit_of(quantity), domain, notes, parts)
 
 
 def _compared(
     left: Expr,
     right: Expr,
     unit: Unit,
-    when: tuple[Condition, ...],
-    assumptions: Assumptions,
+    domain: Domain,
     notes: tuple[str, ...],
     parts: tuple[Apart, ...] = (),
 ) -> Comparison:
-    box = assumptions.box(when)
-    notes = (*dict.fromkeys(notes), *(f"assuming {text}" for text in assumptions.texts))
+    left, right = domain.apply(left), domain.apply(right)
+    notes = tuple(dict.fromkeys(notes))
     difference = normal(left - right)
     ratio = None if is_zero(right) else normal(left / right)
-    made = Comparison(left, right, unit, box.conditions, difference, ratio, parts=parts, notes=notes)
+    made = Comparison(left, right, unit, domain.conditions, difference, ratio, parts=parts, notes=notes)
     try:
         with within(SECONDS):
-            return _judged(made, box)
+            return _judged(made, domain)
     except LimitError as error:
         return replace(made, notes=(*notes, f"which is the larger is not worked out: {error.what}"))
 
 
-def _judged(made: Comparison, box: Box) -> Comparison:
+def _judged(made: Comparison, domain: Domain) -> Comparison:
     """Add which is the larger one, and where they cross."""
-    answer = sign_on_box(made.difference, box.lower)[0]
+    answer = sign_on_box(made.difference, domain.lower)[0]
     if answer == "zero":
         return replace(made, larger="equal")
     names = names_of(made.difference)
-    found = (crossing(made.left, made.right, name, box) for name in names)
-    reached = tuple(one for one in found if one is not None and _is_reached(one, box))
+    found = (crossing(made.left, made.right, name, domain) for name in names)
+    reached = tuple(one for one in found if one is not None and _is_reached(one, domain))
     made = replace(made, limits=tuple(_limits(made)), crossings=reached)
     if answer in LARGER:
         return replace(made, larger=LARGER[answer])
-    above = _point(made, box, lambda value: value <= 0)
-    below = _point(made, box, lambda value: value >= 0)
+    above = try_points(made.left, made.right, (-1, 0), domain).point
+    below = try_points(made.left, made.right, (0, 1), domain).point
     larger = "either" if above and below else "unknown"
-    if above is None and is_provable(made.left, "<=", made.right, box):
+    if above is None and is_shown(made.left, "<=", made.right, domain):
         larger = LARGER["nonpositive"]
-    elif below is None and is_provable(made.right, "<=", made.left, box):
+    elif below is None and is_shown(made.right, "<=", made.left, domain):
         larger = LARGER["nonnegative"]
     return replace(made, a_larger=above, b_larger=below, larger=larger)
 
 
-def _is_reached(one: Crossing, box: Box) -> bool:
+def _is_reached(one: Crossing, domain: Domain) -> bool:
     """Say whether a size may be what it is at a crossing: not where that is surely below its least value."""
-    return sign_on_box(one.value - box.least(one.name), box.lower)[0] != "negative"
-
-
-def _point(made: Comparison, box: Box, holds: Callable[[Fraction], bool]) -> Counterexample | None:
-    return counterexample(made.left, made.right, holds, box.lower, box.conditions)
+    return sign_on_box(one.value - domain.least(one.name), domain.lower)[0] != "negative"
 
 
 def _limits(made: Comparison) -> Iterator[tuple[str, Expr]]:
@@ -175,21 +167,18 @@ def _limits(made: Comparison) -> Iterator[tuple[str, Expr]]:
     for name in names_of(made.ratio):
         if name in bounded:
             continue
-        try:
-            limit = ratio_limit(made.left, made.right, (name,))
-        except RuleError:
-            continue
+        limit = ratio_limit(made.left, made.right, (name,))
         if limit is not None:
             yield name, limit
 
 
-def _apart(first: Account, second: Account, quantity: str, assumptions: Assumptions) -> Iterator[Apart]:
+def _apart(first: Account, second: Account, quantity: str, domain: Domain) -> Iterator[Apart]:
     """Yield the ops that differ; an op of one account alone counts 0 in the other."""
     found: dict[str, tuple[list[Expr], list[Expr]]] = {}
     for place, account in enumerate((first, second)):
         for term in account.terms(quantity):
             label = NUMBERED.sub("", term.label).partition(GRADIENT)[0]
-            found.setdefault(label, ([], []))[place].append(assumptions.apply(term.expr))
+            found.setdefault(label, ([], []))[place].append(domain.apply(term.expr))
     for label, sides in found.items():
         left, right = (total(exprs) for exprs in sides)
         if not is_zero(left - right):

@@ -12,7 +12,7 @@ from sympy import floor as floor_of
 
 from symacct.algebra.evaluate import evaluate, names_of
 from symacct.algebra.terms import read
-from symacct.errors import RuleError, SizeError
+from symacct.errors import FormulaError, RuleError, SizeError
 
 if TYPE_CHECKING:
     from sympy import Expr
@@ -95,7 +95,7 @@ def _other(base: Expr) -> Callable[[Sizes], Number]:
     def value(sizes: Sizes) -> Number:
         try:
             found = evaluate(base, {name: sizes[name] for name in names})
-        except (RuleError, SizeError):
+        except (FormulaError, RuleError, SizeError):
             raise NoValueError from None
         if not found.is_Rational:
             raise NoValueError
@@ -136,8 +136,8 @@ def compiled_condition(condition: Condition) -> Callable[[Sizes], bool]:
             return condition.holds(sizes)
         if condition.kind == "equal":
             return a == b
-        if condition.kind == "at_least":
-            return a >= b
+        if condition.kind in ("at_least", "above"):
+            return a > b or (a == b and condition.kind == "at_least")
         return b == 0 if a == 0 else Fraction(b, a).denominator == 1
 
     return holds

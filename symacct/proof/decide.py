@@ -1,77 +1,102 @@
-"""Deciding a relation between two formulas: proved, refuted by a point, or undecided."""
+"""Deciding a relation: refuted by sizes or along a ray, proved by a certificate, or undecided."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 from sympy import Max, Min
 
-from symacct.algebra.evaluate import names_of
+from symacct.algebra.budget import check_time
+from symacct.algebra.domain import Domain
+from symacct.algebra.evaluate import evaluate, names_of
 from symacct.algebra.leading import degree_in, leading_term
 from symacct.algebra.normal import is_zero, normal
-from symacct.algebra.sign import sign_on_box
-from symacct.errors import RuleError, UsageError
-from symacct.proof.certified import is_provable
-from symacct.proof.search import MOST_POINTS, Counterexample, counterexample
+from symacct.algebra.terms import read
+from symacct.errors import DisagreementError, RuleError, SizeError
+from symacct.proof.certified import certify_growth, certify_relation
+from symacct.proof.enclosure import UndefinedError, sign_between
+from symacct.proof.growth import Regime, Trend, rays, together, trend
+from symacct.proof.points import Space, sample, smallest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from fractions import Fraction
 
     from sympy import Expr
 
-    from symacct.algebra.condition import Condition
+    from symacct.proof.growth import Ray
+    from symacct.proof.points import Point
 
 Outcome = Literal["proved", "refuted", "undecided"]
-Relation = Literal["=", "<=", ">=", "<", ">", "~", "O", "Theta"]
-RELATIONS: tuple[str, ...] = ("=", "<=", ">=", "<", ">", "~", "O", "Theta")
-
-AT_MOST = frozenset({"zero", "negative", "nonpositive"})
-BELOW = frozenset({"negative"})
+EXACT: Mapping[str, frozenset[int]] = {
+    "=": frozenset({0}),
+    "<=": frozenset({-1, 0}),
+    ">=": frozenset({0, 1}),
+    "<": frozenset({-1}),
+    ">": frozenset({1}),
+}
+"""The signs of left - right at which a relation holds."""
+ASYMPTOTIC = ("~", "O", "Theta")
+MORE_POINTS, LIGHT = 3000, 40
+IDENTITY = "the difference is 0 in normal form"
 ONE_SIGN = "with sizes counted from their least values all coefficients have one sign"
 A_NUMBER, OTHER_NUMBER = (
     "the difference is a number, with that sign",
     "the difference is a number, without that sign",
 )
+WITNESS = "a witness was found that the kernel accepts"
+ONE_BY_ONE = "the formulas of each maximum were compared, and witnesses found"
+NO_SIZES = "no sizes were found that satisfy the conditions"
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
-    """Where a relation is judged: integer sizes from a corner on, that satisfy conditions."""
+class Counterexample:
+    """Sizes at which a relation fails, and the values of its two sides there.
 
-    lower: Mapping[str, int] = field(default_factory=dict)
-    conditions: tuple[Condition, ...] = ()
+    Attributes:
+        sizes: by name.
+        left: the value of one side.
+        right: the value of the other one.
+        places: for the place of a minimum, what is claimed, which gives ``left``, and what gives ``right``.
+        smallest: whether no sizes of a smaller sum fail.
+    """
 
-    def least(self, name: str) -> int:
-        """Return the least value of a size."""
-        return self.lower.get(name, 1)
+    sizes: tuple[tuple[str, int | Fraction], ...]
+    left: Expr
+    right: Expr
+    places: tuple[Expr, ...] = ()
+    smallest: bool = False
+
+    def describe(self) -> str:
+        """Return the sizes and both values in one line."""
+        at = ", ".join(f"{name} = {size}" for name, size in self.sizes)
+        return f"{at}: {self.left} against {self.right}" if at else f"{self.left} against {self.right}"
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What was decided, why, and a point where the relation fails if it does.
+    """What was decided, and why.
 
-    ``limit`` is, for asymptotic relations, the ratio of the two sides in the limit, where there is one.
+    Attributes:
+        outcome: proved only where a certificate is at hand.
+        reason: why, in words.
+        point: sizes at which the relation fails.
+        limit: for claims about growth, the ratio of the two sides in the limit, where there is one.
+        certificate: what the kernel accepted.
+        ray: for a refuted claim about growth, the ray along which it fails, in words.
     """
 
     outcome: Outcome
     reason: str
     point: Counterexample | None = None
     limit: Expr | None = None
+    certificate: dict[str, Any] | None = None
+    ray: str = ""
 
 
-def decide(
-    left: Expr,
-    relation: str,
-    right: Expr,
-    box: Box | None = None,
-    growing: tuple[str, ...] = (),
-    most: int = MOST_POINTS,
-) -> Decision:
-    """Decide ``left relation right`` for all sizes in a box, or as some sizes grow.
-
-    At most so many sizes are looked at for a counterexample.
+def decide(left: Expr, relation: str, right: Expr, domain: Domain | None = None) -> Decision:
+    """Decide ``left relation right`` for all sizes of a domain.
 
     >>> from symacct.algebra.symbols import symbol
     >>> B, L = symbol("B"), symbol("L")
@@ -79,123 +104,247 @@ def decide(
     'B = 1, L = 1: 4 against 6'
     >>> decide(6 * B * L - 2 * B, "<=", 6 * B * L).outcome
     'proved'
-    >>> decide(6 * B * L - 2 * B, "~", 6 * B * L, growing=("L",)).outcome
-    'proved'
     """
-    where = box or Box()
-    if relation == "=":
-        return _equal(left, right, where, most)
-    if relation in ("<=", ">=", "<", ">"):
-        return _ordered(left, relation, right, where, most)
-    if relation in ("~", "O", "Theta"):
-        return _asymptotic(left, relation, right, growing, where)
-    raise UsageError(f"unknown relation {relation!r}", expected=" ".join(RELATIONS), got=relation)
+    where = domain or Domain()
+    tried = try_points(left, right, EXACT[relation], where)
+    if tried.point is not None:
+        known = names_of(normal(where.apply(left - right)))
+        reason = "the two sides differ" if relation == "=" else "it fails at a point" if known else OTHER_NUMBER
+        return Decision("refuted", reason, tried.point)
+    if tried.undefined:
+        return Decision("undecided", tried.undefined)
+    if not tried.points:
+        return Decision("undecided", NO_SIZES)
+    made = certify_relation(left, relation, right, where)
+    if made is not None:
+        return Decision("proved", _why(made, left, right), certificate=made)
+    return Decision("undecided", f"holds at {tried.points} points, not proved")
 
 
-def _equal(left: Expr, right: Expr, box: Box, most: int) -> Decision:
-    if is_zero(left - right):
-        return Decision("proved", "the difference is 0 in normal form")
-    point = counterexample(left, right, lambda value: value == 0, box.lower, box.conditions, most)
-    if point is not None:
-        return Decision("refuted", "the two sides differ", point)
-    return Decision("undecided", "the difference is not 0 in normal form, but no sizes show it")
+def is_shown(left: Expr, relation: str, right: Expr, domain: Domain) -> bool:
+    """Say whether a relation is proved; a few sizes are tried first."""
+    tried = try_points(left, right, EXACT[relation], domain, most=24)
+    if tried.point is not None or tried.undefined or not tried.points:
+        return False
+    return certify_relation(left, relation, right, domain) is not None
 
 
-def _ordered(left: Expr, relation: str, right: Expr, box: Box, most: int) -> Decision:
-    gap = normal(left - right) if relation in ("<=", "<") else normal(right - left)
-    strict = relation in ("<", ">")
-    answer, _ = ("unknown", None) if gap.has(Max, Min) else sign_on_box(gap, box.lower)
-    if answer in (BELOW if strict else AT_MOST):
-        return Decision("proved", ONE_SIGN if names_of(gap) else A_NUMBER)
-    test = _comparison(relation)
-    point = counterexample(left, right, test, box.lower, box.conditions, most)
-    if point is not None:
-        return Decision("refuted", "it fails at a point" if names_of(gap) else OTHER_NUMBER, point)
-    return Decision("undecided", "no sign of the difference could be shown, and no failing sizes found")
+def _why(made: Mapping[str, Any], left: Expr, right: Expr) -> str:
+    """Return why a relation holds, by the rule of its certificate."""
+    proof = made["proof"]
+    if proof["rule"] == "identity":
+        return IDENTITY
+    if proof.get("witness") == {"kind": "shift"}:
+        return ONE_SIGN if names_of(normal(left - right)) else A_NUMBER
+    return ONE_BY_ONE if left.has(Max, Min) or right.has(Max, Min) else WITNESS
 
 
-def _comparison(relation: str) -> Callable[[Fraction], bool]:
-    return {
-        "<=": lambda value: value <= 0,
-        ">=": lambda value: value >= 0,
-        "<": lambda value: value < 0,
-        ">": lambda value: value > 0,
-    }[relation]
+# ---- points ----
 
 
-def _asymptotic(left: Expr, relation: str, right: Expr, growing: tuple[str, ...], box: Box) -> Decision:
-    if not growing:
-        return Decision("undecided", "nothing is said to grow")
-    try:
-        if relation == "~":
-            return _equivalent(left, right, growing, box)
-        return _bounded(left, relation, right, growing)
-    except RuleError as error:
-        return Decision("undecided", error.what)
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What came of trying a relation at points: how many held, the first that failed, where it has no value."""
+
+    points: int
+    point: Counterexample | None = None
+    undefined: str = ""
 
 
-def _equivalent(left: Expr, right: Expr, growing: tuple[str, ...], box: Box) -> Decision:
-    if left.has(Max, Min) or right.has(Max, Min):
-        return _same_leading(left, right, growing, box)
-    limit = ratio_limit(left, right, growing)
-    if limit is not None and is_zero(limit - 1):
-        return Decision("proved", f"the ratio tends to 1 as {together(growing)}", limit=limit)
-    return Decision("refuted", f"the ratio does not tend to 1 as {together(growing)}", limit=limit)
+def try_points(
+    left: Expr,
+    right: Expr,
+    good: Iterable[int],
+    domain: Domain,
+    *,
+    most: int | None = None,
+    names: Sequence[str] = (),
+) -> Tried:
+    """Try whether the sign of ``left - right`` is a good one at points of a domain.
 
-
-def _same_leading(left: Expr, right: Expr, growing: tuple[str, ...], box: Box) -> Decision:
-    """Decide whether the ratio tends to 1 by the leading terms, each perhaps the largest of several."""
-    grown = together(growing)
-    if degree_in(left, growing) != degree_in(right, growing):
-        return Decision("refuted", f"the ratio does not tend to 1 as {grown}")
-    leads = [leading_term(side, growing)[0] for side in (left, right)]
-    if is_zero(leads[0] - leads[1]) or is_provable(leads[0], "=", leads[1], box):
-        return Decision("proved", f"the leading terms are equal, and the ratio tends to 1 as {grown}")
-    point = counterexample(leads[0], leads[1], lambda value: value == 0, box.lower, box.conditions)
-    if point is not None:
-        return Decision("refuted", f"the leading terms differ as {grown}: at {point.describe()}")
-    return Decision("undecided", f"it is not seen whether the leading terms are equal as {grown}")
-
-
-def _bounded(left: Expr, relation: str, right: Expr, growing: tuple[str, ...]) -> Decision:
-    named = ", ".join(growing)
-    grown = together(growing)
-    gap = degree_in(left, growing) - degree_in(right, growing)
-    if gap < 0 and relation == "O":
-        return Decision("proved", f"the ratio tends to 0 as {grown}")
-    if gap > 0:
-        return Decision("refuted", f"the ratio grows like a power of {named}")
-    if gap < 0:
-        return Decision("refuted", f"the ratio tends to 0 as {grown}")
-    return Decision("proved", f"both grow alike as {grown}")
-
-
-def together(growing: tuple[str, ...]) -> str:
-    """Return what grows, in words: several sizes grow in fixed proportion.
-
-    >>> together(("L",)), together(("B", "L"))
-    ('L -> oo', 'B, L -> oo together, in fixed proportion')
-    """
-    named = f"{', '.join(growing)} -> oo"
-    return f"{named} together, in fixed proportion" if len(growing) > 1 else named
-
-
-def ratio_limit(left: Expr, right: Expr, growing: tuple[str, ...]) -> Expr | None:
-    """Return the limit of the ratio as the growing sizes go to infinity together; None if it grows or is 0/0.
-
-    The limit may hold the sizes that do not grow.
+    Args:
+        left: one side.
+        right: the other side.
+        good: the signs at which the relation holds.
+        domain: the sizes.
+        most: only so many points; else those of a sample, and small ones beyond it where that is cheap.
+        names: further names to show.
 
     Raises:
-        RuleError: a side has no leading term.
+        DisagreementError: two ways to evaluate disagree.
     """
-    if is_zero(right):
+    wanted = frozenset(good)
+    shown = tuple(sorted({*names_of(left), *names_of(right), *names}))
+    space = Space(shown, domain)
+    sign = sign_between(left, right)
+    undefined, seen = "", 0
+    first: Point | None = None
+
+    def fails(point: Mapping[str, int | Fraction]) -> bool:
+        try:
+            found = sign(point)
+        except UndefinedError:
+            return False
+        return found is not None and found not in wanted
+
+    for point in _tried(space, normal(domain.apply(left - right)), most):
+        check_time()
+        try:
+            found = sign(point)
+        except UndefinedError as error:
+            undefined = undefined or f"it has no value at {_at(point, shown)}: {error} is not defined there"
+            continue
+        if found is not None and found not in wanted:
+            first = point
+            break
+        seen += found is not None
+    if first is None:
+        return Tried(seen, None, undefined)
+    best, least = smallest(space, fails, first, _cost(left, right)) if most is None else (first, False)
+    return Tried(seen, counterexample_at(left, right, best, shown, wanted, smallest=least), undefined)
+
+
+def _tried(space: Space, gap: Expr, most: int | None) -> Iterable[Point]:
+    """Yield the points of a sample, and more small ones where a look is cheap."""
+    if most is not None:
+        yield from sample(space, (), most)
+        return
+    yield from sample(space, [gap] if _cost(gap) < 4 * LIGHT else [])
+    yield from space.small(max(0, MORE_POINTS // max(1, _cost(gap) // 4)))
+
+
+def _cost(*exprs: Expr) -> int:
+    """Return how many terms formulas have, those inside a maximum too."""
+    inside = [part for expr in exprs for atom in expr.atoms(Max, Min) for part in atom.args]
+    return sum(len(read(one)) for one in (*exprs, *inside))
+
+
+def _at(point: Mapping[str, object], shown: Sequence[str]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in sorted(point.items()) if name in shown) or "all sizes"
+
+
+def counterexample_at(
+    left: Expr,
+    right: Expr,
+    point: Mapping[str, int | Fraction],
+    shown: Sequence[str],
+    good: Iterable[int],
+    *,
+    smallest: bool = False,
+) -> Counterexample:
+    """Return a failing point with both values, worked out a second time.
+
+    Raises:
+        DisagreementError: the second time it holds.
+    """
+    values = [_value(side, point) for side in (left, right)]
+    gap = values[0] - values[1]
+    number = gap if gap.is_Rational else gap.evalf(60)
+    if number.is_number and number.is_comparable:
+        sign = 0 if is_zero(gap) else 1 if number > 0 else -1
+        if sign in frozenset(good):
+            what = f"internal error: two ways to evaluate a claim disagree at {_at(point, list(point))}"
+            raise DisagreementError(what, got=f"{values[0]} against {values[1]}", fix="please report this claim")
+    sizes = tuple((name, value) for name, value in sorted(point.items()) if name in {*shown, *_more(point, shown)})
+    return Counterexample(sizes, values[0], values[1], smallest=smallest)
+
+
+def _more(point: Mapping[str, object], shown: Sequence[str]) -> Iterable[str]:
+    """Return all names of a point: those of conditions say that it lies inside the domain."""
+    return point if len(point) <= len(shown) + 4 else shown
+
+
+def _value(side: Expr, point: Mapping[str, int | Fraction]) -> Expr:
+    return evaluate(side, {name: point[name] for name in names_of(side)})  # type: ignore[misc]
+
+
+# ---- growth ----
+
+
+def decide_growth(left: Expr, relation: str, right: Expr, regime: Regime) -> Decision:
+    """Decide ``~``, ``O`` or ``Theta`` as sizes grow: along rays, then by a certificate.
+
+    Raises:
+        SizeError: a condition holds fast what should grow.
+
+    >>> from symacct.algebra.symbols import symbol
+    >>> from symacct.proof.growth import regimes_of
+    >>> B, L = symbol("B"), symbol("L")
+    >>> decide_growth(6 * B * L - 2 * B, "~", 6 * B * L, regimes_of([], {}, ("L",), frozenset())).outcome
+    'proved'
+    """
+    sides = [regime.domain.apply(side) for side in (left, right)]
+    grown = together(regime.growing)
+    ways = rays(regime, sides)
+    if not ways:
+        return Decision("undecided", NO_SIZES)
+    limit = ratio_limit(*sides, regime.growing) if relation == "~" else None
+    seen, why, ray = along_rays(sides, relation, regime, ways)
+    if ray is not None:
+        return Decision("refuted", f"{why} as {grown}", limit=limit, ray=ray.describe())
+    made = certify_growth(left, relation, right, regime)
+    if made is not None:
+        return Decision("proved", _grown(relation, trends_of(sides, ways), grown), limit=limit, certificate=made)
+    return Decision("undecided", f"holds along {seen} rays as {grown}, not proved")
+
+
+def along_rays(
+    sides: Sequence[Expr], relation: str, regime: Regime, ways: Sequence[Ray]
+) -> tuple[int, str, Ray | None]:
+    """Return along how many rays a relation is seen to hold, and why and where it first fails."""
+    seen = 0
+    for ray in ways:
+        left, right = (trend(ray.along(side)) for side in sides)
+        if left is None or right is None:
+            continue
+        why = _fails(left, relation, right, regime.growing)
+        if why:
+            return seen, why, ray
+        seen += 1
+    return seen, "", None
+
+
+def trends_of(sides: Sequence[Expr], ways: Sequence[Ray]) -> tuple[Trend | None, ...]:
+    """Return how both sides grow along the first ray."""
+    return tuple(trend(ways[0].along(side)) for side in sides)
+
+
+def _grown(relation: str, trends: Sequence[Trend | None], grown: str) -> str:
+    if relation == "~":
+        return f"the ratio tends to 1 as {grown}"
+    left, right = trends
+    falls = left is not None and right is not None and (left.factor == 0 or left.order < right.order)
+    return f"the ratio tends to 0 as {grown}" if falls else f"both grow alike as {grown}"
+
+
+def _fails(left: Trend, relation: str, right: Trend, growing: Sequence[str]) -> str:
+    """Return why a relation fails along a ray, or nothing."""
+    if right.factor == 0 or left.factor == 0:
+        both = left.factor == 0 and (right.factor == 0 or relation == "O")
+        return "" if both else "one side is 0 and the other is not"
+    if left.order > right.order:
+        return "the ratio does not tend to 1" if relation == "~" else f"the ratio grows like a power of {', '.join(growing)}"
+    if left.order < right.order:
+        return {"O": "", "Theta": "the ratio tends to 0"}.get(relation, "the ratio does not tend to 1")
+    same = relation != "~" or is_zero(left.factor - right.factor)
+    return "" if same else "the ratio does not tend to 1"
+
+
+def ratio_limit(left: Expr, right: Expr, growing: Sequence[str]) -> Expr | None:
+    """Return the limit of the ratio as sizes go to infinity together; None where it grows, or is not seen.
+
+    The limit may hold the sizes that do not grow.
+    """
+    try:
+        if is_zero(right):
+            return None
+        if is_zero(left):
+            return normal(left)
+        gap = degree_in(left, growing) - degree_in(right, growing)
+        if gap:
+            return None if gap > 0 else normal(left - left)
+        limit = normal(leading_term(left, growing)[0] / leading_term(right, growing)[0])
+    except (RuleError, SizeError):
         return None
-    if is_zero(left):
-        return normal(left)
-    gap = degree_in(left, growing) - degree_in(right, growing)
-    if gap > 0:
-        return None
-    if gap < 0:
-        return normal(left - left)
-    limit = normal(leading_term(left, growing)[0] / leading_term(right, growing)[0])
-    return limit if not set(names_of(limit)) & set(growing) else None
+    return None if set(names_of(limit)) & set(growing) else limit
+

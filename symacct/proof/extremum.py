@@ -6,22 +6,29 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sympy import Integer, Max, Min, Symbol, ceiling, floor, fraction, together
+from sympy import Integer, ceiling, floor, fraction, together
 
-from symacct.algebra.evaluate import names_of, substitute
+from symacct.algebra.domain import Domain
+from symacct.algebra.evaluate import evaluate, names_of, substitute
 from symacct.algebra.leading import degree_in, leading_term
 from symacct.algebra.normal import is_zero, normal
 from symacct.algebra.sign import sign_on_box
 from symacct.algebra.symbols import symbol
-from symacct.errors import FormulaError, RuleError
-from symacct.proof.decide import Box, Decision
-from symacct.proof.places import among, apart, beaten, differs
-from symacct.proof.whole import judge_whole
+from symacct.errors import FormulaError, RuleError, SizeError
+from symacct.proof.certified import certify_limit, certify_minimum
+from symacct.proof.decide import NO_SIZES, Decision
+from symacct.proof.growth import rays, regimes_of, trend
+from symacct.proof.least import compare_least
+from symacct.syntax import read_formula
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
     from sympy import Expr
 
-__all__ = ["Extremum", "among", "is_convex", "judge_extremum", "read_extremum", "stationary"]
+    from symacct.algebra.condition import Condition
+
+__all__ = ["Extremum", "is_convex", "judge_limit", "judge_minimum", "read_extremum", "stationary"]
 
 HEAD = re.compile(r"\s*\\?(argmin|min|lim)_\{?(\w+)\}?\s*\(")
 BARE = re.compile(
@@ -92,56 +99,71 @@ def read_extremum(text: str) -> Extremum | None:
     return Extremum(text, head.group(1), head.group(2), text[head.end() : end - 1], rest.group(2).strip())
 
 
-def judge_extremum(form: str, name: str, inner: Expr, claimed: Expr, box: Box) -> Decision:
-    """Return whether a formula has the claimed minimum over real values above 0, or the claimed limit.
+def is_over_integers(name: str, inner: Expr, conditions: Collection[Condition]) -> bool:
+    """Say whether a minimum is one over integers: the formula rounds, or a condition says what the name divides."""
+    divides = any(one.kind == "divides" and name in one.names for one in conditions)
+    rounds = any(name in names_of(atom) for atom in inner.atoms(ceiling, floor))
+    return divides or rounds
 
-    A formula that rounds is looked at over integers of at least 1.
+
+def judge_minimum(form: str, name: str, inner: Expr, claimed: Expr, domain: Domain) -> Decision:
+    """Return whether a formula has the claimed least value, or its place, on a domain.
+
+    The name varies over the real numbers above 0 that the domain allows where it is among the domain's reals,
+    else over integers.
 
     >>> from sympy import sqrt
+    >>> from symacct.algebra.domain import Domain
     >>> L, k = symbol("L"), symbol("k")
-    >>> judge_extremum("argmin", "k", L / k + k, sqrt(L), Box()).outcome
-    'proved'
-    >>> judge_extremum("min", "k", L / k + k, 2 * sqrt(L), Box()).outcome
-    'proved'
+    >>> judge_minimum("min", "k", L / k + k, 3 * sqrt(L), Domain(real=frozenset("k"))).outcome
+    'refuted'
     """
+    _check_names(name, inner, claimed)
+    tried = compare_least(form, name, inner, claimed, domain)
+    if tried.point is not None:
+        return Decision("refuted", tried.reason, tried.point)
+    if not tried.points:
+        return Decision("undecided", tried.reason or NO_SIZES)
+    for place in places(form, name, inner, claimed, domain):
+        made = certify_minimum(form, name, inner, claimed, place, domain)
+        if made is not None:
+            kind = "real" if name in domain.real else "integer"
+            why = f"no {kind} {name} gives less, and {name} = {place} gives that much"
+            return Decision("proved", why, limit=claimed, certificate=made)
+    return Decision("undecided", f"holds at {tried.points} points, not proved")
+
+
+def _check_names(name: str, inner: Expr, claimed: Expr) -> None:
     if name in names_of(claimed):
         raise FormulaError(f"{name} varies, and cannot stand in what is claimed", got=str(claimed))
     if name not in names_of(inner):
         raise FormulaError(f"{name} is not in the formula", expected=f"a formula in {name}", got=str(inner))
-    if form == "lim":
-        return _limit(name, inner, claimed)
-    if form == "min" and inner.has(ceiling, floor):
-        return judge_whole(name, inner, claimed, box)
-    if inner.has(Max, Min):
-        what = "which formula is the largest depends on the sizes: say where, as in: if B >= k*D"
-        lower = beaten(name, inner, claimed, box) if form == "argmin" else None
-        return lower or Decision("undecided", what)
-    return _smooth(form, name, inner, claimed, box)
 
 
-def _smooth(form: str, name: str, inner: Expr, claimed: Expr, box: Box) -> Decision:
-    """Judge a minimum over real values by the derivative."""
-    best = stationary(inner, name, box)
-    if best is None or not is_convex(inner, name, box):
-        return Decision("undecided", f"no single point was found where the derivative by {name} is 0")
-    true = best if form == "argmin" else normal(substitute(inner, {name: best}))
-    if is_zero(true - claimed):
-        return Decision(
-            "proved", f"convex for all real {name} > 0, and the derivative is 0 there", limit=true
-        )
+def places(form: str, name: str, inner: Expr, claimed: Expr, domain: Domain) -> Iterator[Expr]:
+    """Yield where a formula may be least: as claimed, where the derivative is 0, at the ends of the domain."""
     if form == "argmin":
-        point = apart((claimed, best), name, inner, box)
-    else:
-        point = differs(true, claimed, (best,), name, box)
-    if point is None:
-        return Decision("undecided", "no sizes were found that tell it from what is claimed")
-    return Decision("refuted", f"it is {true}, over real {name} > 0", point, true)
+        yield claimed
+        return
+    plain = inner.replace(ceiling, lambda inside: inside).replace(floor, lambda inside: inside)
+    best = stationary(plain, name, domain)
+    if best is not None:
+        yield best
+        if name not in domain.real:
+            yield ceiling(best)
+            yield floor(best)
+    yield Integer(domain.least(name))
+    for one in domain.conditions:
+        gap = normal(one.left - one.right)
+        slope = gap.diff(symbol(name))
+        if one.kind == "at_least" and slope != 0 and name not in names_of(slope):
+            yield normal(symbol(name) - gap / slope)
 
 
-def stationary(inner: Expr, name: str, box: Box) -> Expr | None:
+def stationary(inner: Expr, name: str, domain: Domain) -> Expr | None:
     """Return the value above 0 where the derivative is 0, where that is a root of a quotient; else None.
 
-    >>> print(stationary(symbol("L") / symbol("k") + 4 * symbol("k"), "k", Box()))
+    >>> print(stationary(symbol("L") / symbol("k") + 4 * symbol("k"), "k", Domain()))
     sqrt(L)/2
     """
     at = symbol(name)
@@ -158,12 +180,12 @@ def stationary(inner: Expr, name: str, box: Box) -> Expr | None:
         return None
     low, high = sorted(parts)
     ratio = normal(-parts[low] / parts[high])
-    if not (high - low).is_Integer or sign_on_box(ratio, box.lower)[0] != "positive":
+    if not (high - low).is_Integer or sign_on_box(ratio, domain.lower)[0] != "positive":
         return None
     return normal(ratio ** (Integer(1) / (high - low)))
 
 
-def is_convex(inner: Expr, name: str, box: Box) -> bool:
+def is_convex(inner: Expr, name: str, domain: Domain) -> bool:
     """Say whether the second derivative is not negative for all real values above 0."""
     at = symbol(name)
     top, below = fraction(together(normal(inner).diff(at, 2)))
@@ -171,20 +193,53 @@ def is_convex(inner: Expr, name: str, box: Box) -> bool:
     for part in (normal(top), normal(below)):
         powers = [term.as_powers_dict().get(at, 0) for term in part.as_ordered_terms()]
         lowest = min(powers)
-        signs.append(sign_on_box(normal(part * at**-lowest), {**box.lower, name: 0})[0])
+        signs.append(sign_on_box(normal(part * at**-lowest), {**domain.lower, name: 0})[0])
     return all(sign in NOT_NEGATIVE for sign in signs)
 
 
-def _limit(name: str, inner: Expr, claimed: Expr) -> Decision:
+def judge_limit(
+    name: str, inner: Expr, claimed: Expr, conditions: Sequence[Condition], lower: dict[str, int], real: frozenset[str]
+) -> Decision:
+    """Return whether a formula has the claimed limit as a size grows.
+
+    >>> n = symbol("n")
+    >>> judge_limit("n", (n + 1) / n, Integer(2), [], {}, frozenset()).reason
+    'it tends to 1 as n -> oo'
+    """
+    _check_names(name, inner, claimed)
+    regime = regimes_of(conditions, lower, (name,), real)
+    sides = [regime.domain.apply(side) for side in (inner, claimed)]
+    seen = 0
+    for ray in (ways := rays(regime, sides)):
+        found = trend(ray.along(sides[0]))
+        if found is None:
+            continue
+        seen += 1
+        if found.factor != 0 and found.order > (0, 0):
+            return Decision("refuted", f"it grows without end as {name} -> oo", ray=ray.describe())
+        value = found.factor if found.order == (0, 0) else Integer(0)
+        try:
+            goal = evaluate(sides[1], dict(ray.fixed))
+        except SizeError:
+            continue
+        if not is_zero(value - goal):
+            true = _limit_of(sides[0], name)
+            shown = value if true is None else true
+            return Decision("refuted", f"it tends to {shown} as {name} -> oo", limit=true, ray=ray.describe())
+    if not ways:
+        return Decision("undecided", NO_SIZES)
+    made = certify_limit(inner, claimed, regime)
+    if made is not None:
+        why = f"the leading term has degree 0 as {name} -> oo"
+        return Decision("proved", why, limit=claimed, certificate=made)
+    return Decision("undecided", f"holds along {seen} rays as {name} -> oo, not proved")
+
+
+def _limit_of(inner: Expr, name: str) -> Expr | None:
+    """Return the limit as a formula in the other sizes, where the leading term shows it."""
     try:
         degree = degree_in(inner, [name])
         limit = Integer(0) if degree < 0 else leading_term(inner, [name])[0]
-    except RuleError as error:
-        return Decision("undecided", error.what)
-    if degree > 0:
-        return Decision("refuted", f"it grows without end as {name} -> oo")
-    if Symbol(name) in limit.free_symbols or name in names_of(limit):
-        return Decision("undecided", f"no limit was found as {name} -> oo")
-    if is_zero(limit - claimed):
-        return Decision("proved", f"the leading term has degree 0 as {name} -> oo", limit=limit)
-    return Decision("refuted", f"it tends to {limit} as {name} -> oo", limit=limit)
+    except RuleError:
+        return None
+    return None if degree > 0 or name in names_of(limit) else limit

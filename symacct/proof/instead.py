@@ -13,12 +13,12 @@ from symacct.algebra.normal import is_zero, normal
 from symacct.algebra.sign import sign_on_box
 from symacct.algebra.symbols import symbol
 from symacct.errors import RuleError
-from symacct.proof.certified import is_provable
-from symacct.proof.decide import Box, decide, ratio_limit
-from symacct.proof.search import FEW_POINTS
+from symacct.proof.decide import is_shown, ratio_limit
 
 if TYPE_CHECKING:
     from sympy import Expr
+
+    from symacct.algebra.domain import Domain
 
 TOLERANCES = (Rational(1, 100), Rational(1, 10))
 LARGEST_START, ZERO = 10**12, Integer(0)
@@ -81,7 +81,7 @@ class Instead:
     leading: tuple[LeadingOrder, ...]
 
 
-def instead(exact: Expr, claim: Expr, box: Box, ways: tuple[tuple[str, ...], ...]) -> Instead:
+def instead(exact: Expr, claim: Expr, box: Domain, ways: tuple[tuple[str, ...], ...]) -> Instead:
     """Return what holds between an exact formula and a claim that is not equal to it.
 
     Args:
@@ -90,9 +90,10 @@ def instead(exact: Expr, claim: Expr, box: Box, ways: tuple[tuple[str, ...], ...
         box: the sizes that are looked at.
         ways: which sizes may grow together.
 
+    >>> from symacct.algebra.domain import Domain
     >>> from symacct.algebra.symbols import symbol
     >>> B, L = symbol("B"), symbol("L")
-    >>> found = instead(6 * B * L - 2 * B, 6 * B * L, Box(), (("L",),))
+    >>> found = instead(6 * B * L - 2 * B, 6 * B * L, Domain(), (("L",),))
     >>> found.bound, found.leading[0].error, found.leading[0].thresholds[0].start
     ('upper', 1/(3*L - 1), 34)
     """
@@ -116,29 +117,23 @@ def _ratio(exact: Expr, claim: Expr) -> Expr | None:
     return ratio if ratio.is_number or simple else None
 
 
-def _bound(difference: Expr, box: Box) -> str | None:
+def _bound(difference: Expr, box: Domain) -> str | None:
     if difference.has(Max, Min):
-        return next((word for word, sign in SIGNS.items() if _seen(difference, sign, box)), None)
+        return next((word for word, sign in SIGNS.items() if is_shown(difference, sign, ZERO, box)), None)
     answer, _ = sign_on_box(difference, box.lower)
     if answer in NOT_NEGATIVE:
         return "upper"
-    return "lower" if answer in ("negative", "nonpositive") else None
+    if answer in ("negative", "nonpositive"):
+        return "lower"
+    return next((word for word, sign in SIGNS.items() if is_shown(difference, sign, ZERO, box)), None)
 
 
-def _is_equal(difference: Expr, bound: str, box: Box) -> bool:
+def _is_equal(difference: Expr, bound: str, box: Domain) -> bool:
     """Say whether a claim that is a bound of one kind is seen to be one of the other kind too."""
-    return is_zero(difference) or (difference.has(Max, Min) and _seen(difference, SIGNS[OTHER[bound]], box))
+    return is_zero(difference) or (difference.has(Max, Min) and is_shown(difference, SIGNS[OTHER[bound]], ZERO, box))
 
 
-def _seen(difference: Expr, sign: str, box: Box) -> bool:
-    """Say whether a difference has a sign, after a look at a few sizes."""
-    quick = decide(difference, sign, ZERO, box, most=FEW_POINTS)
-    if quick.outcome != "undecided":
-        return quick.outcome == "proved"
-    return is_provable(difference, sign, ZERO, box)
-
-
-def leading_order(exact: Expr, claim: Expr, box: Box, growing: tuple[str, ...]) -> LeadingOrder | None:
+def leading_order(exact: Expr, claim: Expr, box: Domain, growing: tuple[str, ...]) -> LeadingOrder | None:
     """Return how the claim is the leading term of the exact formula as sizes grow, or None."""
     if not set(growing) & {*names_of(exact), *names_of(claim)}:
         return None
@@ -156,7 +151,7 @@ def leading_order(exact: Expr, claim: Expr, box: Box, growing: tuple[str, ...]) 
     return LeadingOrder(growing, leading, remainder, error, tuple(thresholds))
 
 
-def threshold(error: Expr, tolerance: Expr, growing: tuple[str, ...], box: Box) -> Threshold | None:
+def threshold(error: Expr, tolerance: Expr, growing: tuple[str, ...], box: Domain) -> Threshold | None:
     """Return from where on the absolute error is at most a tolerance; None for several growing sizes."""
     if len(growing) != 1 or is_zero(error):
         return None
@@ -172,7 +167,7 @@ def threshold(error: Expr, tolerance: Expr, growing: tuple[str, ...], box: Box) 
     return Threshold(tolerance, name, _start(condition, name, box), condition)
 
 
-def _start(condition: Expr, name: str, box: Box) -> Expr | None:
+def _start(condition: Expr, name: str, box: Domain) -> Expr | None:
     """Return the least value of a size from which on a condition holds, as a number or a formula."""
     others = [other for other in names_of(condition) if other != name]
     if not others:
@@ -185,7 +180,7 @@ def _start(condition: Expr, name: str, box: Box) -> Expr | None:
     return normal(-rest / slope)
 
 
-def _least(condition: Expr, name: str, box: Box) -> Expr | None:
+def _least(condition: Expr, name: str, box: Domain) -> Expr | None:
     """Return the least integer from which on a polynomial in one size is not negative, by bisection."""
 
     def good(start: int) -> bool:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from symacct import formats
-from symacct.algebra.evaluate import names_of, substitute
-from symacct.algebra.symbols import symbol
+from symacct.algebra.evaluate import names_of
 from symacct.claims import read_claim, resolve
 from symacct.errors import FormulaError, RuleError, UnitError
 from symacct.evaluation import timing
@@ -25,13 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from sympy import Expr
-
     from symacct.account import Account
     from symacct.claims import Claim
     from symacct.machines import Machine
-    from symacct.proof.decide import Box
-    from symacct.proof.prove import Verdict
 
 QUANTITIES = (*OF_GRAPHS, *timing.QUANTITIES)
 """Every quantity that a claim may name."""
@@ -40,8 +35,6 @@ DTYPE = "bf16"
 RATE = re.compile(rf"(?<![\w.])(?:([PV])_([a-z]\w*)|{BANDWIDTH})(?!\w)")
 UNITS = {"P": "FLOP/second", "V": "FLOP/second", "W": "byte/second"}
 TIMES = " * 1 "
-STRICT = re.compile(r"[<>](?!=)")
-SHARED = "rate_unit"
 OWN = re.compile(rf"^(?:[PV]_\w+|{BANDWIDTH}) is what .* binds")
 """The note that a symbol of a machine is given its unit: nobody needs it."""
 BARE = "numbers over P_... and V_... count FLOP, over W_mem bytes"
@@ -110,31 +103,6 @@ class Facts:
         except UnitError:
             return False
         return True
-
-    def shared(self, left: Expr, right: Expr, box: Box) -> tuple[Expr, Expr, Box]:
-        """Return sides and conditions with rates as quotients of one denominator: for any positive rates."""
-        made = {name: symbol(name) / symbol(SHARED) for name in self.rates}
-        conditions = tuple(one.substitute(made) for one in box.conditions)
-        return substitute(left, made), substitute(right, made), replace(box, conditions=conditions)
-
-    def check_region(self, conditions: Iterable[str], assume: Iterable[str]) -> None:
-        """Check what is said of rates: they are real, and ``>`` between integers is ``>=`` and one more.
-
-        Raises:
-            FormulaError: a strict condition names one, or an assumption.
-        """
-        strict = [one for one in conditions if STRICT.search(one)]
-        for one in (*strict, *assume):
-            if any(re.search(rf"(?<!\w){name}(?!\w)", one) for name in self.rates):
-                what = "what is said of a rate holds for integers alone"
-                fix = "write ... if FORMULA >= FORMULA, or <="
-                raise FormulaError(what, where=one[:72], expected=">= or <= behind if", got=one[:64], fix=fix)
-
-    def of_integers(self, verdict: Verdict) -> bool:
-        """Say whether a proof of a threshold is one for whole rates alone."""
-        threshold = verdict.threshold
-        proved = verdict.outcome == "proved" and threshold is not None and threshold.crossing is None
-        return proved and bool(self.rates)
 
 
 def read_facts(

@@ -5,30 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from sympy import Max, Min
-
 from symacct.account import Account, derive
 from symacct.algebra.budget import within
-from symacct.algebra.evaluate import check_sizes, names_of
+from symacct.algebra.condition import Condition
+from symacct.algebra.domain import Domain, domain_of
+from symacct.algebra.evaluate import check_sizes, names_of, substitute
 from symacct.algebra.normal import is_zero
 from symacct.algebra.sign import sign_on_box
+from symacct.algebra.symbols import as_expr
 from symacct.build import Definition
 from symacct.claims import Claim, Sides, resolve
 from symacct.displayed import Displayed
-from symacct.errors import LimitError, SizeError, unknown
+from symacct.errors import LimitError, SizeError, UsageError, unknown
 from symacct.nodes import Graph
-from symacct.proof.assume import Assumptions, bind, read_assumptions
-from symacct.proof.certified import is_provable
-from symacct.proof.decide import Box, Decision, decide, together
-from symacct.proof.extremum import Extremum, among, judge_extremum, read_extremum
-from symacct.proof.growth import ways_of
+from symacct.proof.conditions import Conditions, cut_conditions, read_conditions
+from symacct.proof.decide import ASYMPTOTIC, Decision, along_rays, decide, decide_growth, is_shown
+from symacct.proof.extremum import Extremum, is_over_integers, judge_limit, judge_minimum, read_extremum
+from symacct.proof.growth import rays, regimes_of, together, ways_of
 from symacct.proof.instead import Instead, instead
 from symacct.proof.lookup import lookup, names_under
 from symacct.proof.machine_facts import Facts, read_facts
-from symacct.proof.region import cut_region, in_region, read_region
-from symacct.proof.search import FEW_POINTS, counterexample
 from symacct.proof.sources import Part, exact_and_claimed, parts, variations
-from symacct.proof.threshold import Threshold, is_threshold, judge_threshold, read_threshold
+from symacct.proof.threshold import Threshold, Written, is_threshold, judge_threshold, read_threshold
 from symacct.syntax import read_formula
 
 if TYPE_CHECKING:
@@ -37,10 +35,9 @@ if TYPE_CHECKING:
 
     from sympy import Expr
 
-ASYMPTOTIC = ("~", "O", "Theta")
-SECONDS, LEAST_POINTS = 5.0, 150
-OF_INTEGERS = "it is seen for whole rates of the machine alone"
-ONE_BY_ONE = "the formulas of each maximum were compared, and witnesses found"
+SECONDS = 5.0
+FEW_RAYS = 6
+DEEPEST = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +66,7 @@ class Verdict(Displayed):
     sides: Sides | None = None
     left: Expr | None = None
     right: Expr | None = None
-    box: Box = field(default_factory=Box)
+    box: Domain = field(default_factory=Domain)
     growing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     instead: Instead | None = None
@@ -129,7 +126,7 @@ def prove(
         text: the claim; ``A <= B iff NAME <= FORMULA`` is one about a threshold.
         sizes: sizes to bind first.
         lets: names and what they stand for.
-        assume: what may be assumed about sizes.
+        assume: conditions on sizes, as behind ``if``.
         grow: what goes to infinity, if the claim does not say.
         seconds: processor time for the decision, and again for what is true instead.
         brief: leave out where a difference comes from, and under which choices the claim would hold.
@@ -153,71 +150,201 @@ def prove(
         account, sizes = placed(account, sizes)
         sizes = {**sizes, **given}
     facts = read_facts(text, lets, account, on=on, dirs=dirs, dtype=dtype)
-    bare, where = cut_region(facts.text)
+    bare, where = cut_conditions(facts.text)
     written = read_threshold(bare, names) if is_threshold(bare) else None
     extremum = read_extremum(bare)
     stated = written.condition if written else extremum.equation if extremum else bare
     claim = facts.claim(stated, names, account)
-    assume = tuple(assume)
-    facts.check_region(where, assume)
-    assumptions = _assumed(assume, claim, account, sizes, grow)
-    assumptions.conditions += read_region(where, claim.names)
-    notes = [*(f"{name} = {size}" for name, size in sizes.items()), *assumptions.texts]
-    notes = [*claim.notes, *(f"assuming {one}" for one in (*notes, *where))]
+    said = read_conditions((*where, *assume), claim.names, facts.rates)
+    judged = _Judging(account, claim, facts, said, grow, _values(account, claim, sizes))
+    notes = [*claim.notes, *(f"assuming {one}" for one in (*_equal(sizes), *said.texts))]
     as_written = text if where or facts.text != text else ""
     try:
         with within(seconds):
-            if extremum is not None:
-                found = _of_extremum(extremum, claim, account, assumptions, facts)
-                return replace(found, notes=facts.said((*notes, *found.notes)), written=text)
-            verdict = _judged(claim, account, assumptions, grow, facts)
-            verdict = replace(verdict, notes=facts.said((*verdict.notes, *notes)), written=as_written)
-            if written is not None:
-                verdict = judge_threshold(verdict, written, assumptions)
-                whole = facts.of_integers(verdict)
-                return replace(verdict, decision=Decision("undecided", OF_INTEGERS)) if whole else verdict
+            verdict = judged.verdict(written, extremum)
     except LimitError as error:
-        return Verdict(
-            claim, Decision("undecided", _too_large(error)), notes=facts.said(notes), written=as_written
-        )
-    if verdict.outcome == "proved" and claim.relation in ("=", "O", "Theta"):
+        undecided = Decision("undecided", _too_large(error))
+        return Verdict(claim, undecided, notes=facts.said(notes), written=as_written)
+    if extremum is not None:
+        as_written = text
+    verdict = replace(verdict, notes=facts.said((*verdict.notes, *notes)), written=as_written)
+    settled = verdict.outcome == "proved" and claim.relation in ("=", "O", "Theta")
+    if settled or written is not None or extremum is not None or verdict.left is None:
         return verdict
-    return _explained(verdict, None if brief else account, assumptions, seconds, facts)
+    return _explained(verdict, None if brief else account, judged.domain, seconds, facts)
 
 
-def _assumed(
-    assume: Iterable[str],
-    claim: Claim,
-    account: Account | None,
-    sizes: Mapping[str, int],
-    grow: tuple[str, ...],
-) -> Assumptions:
-    """Return what may be assumed, sizes that are bound included; check the names of what grows."""
-    assumptions = read_assumptions(assume, claim.names)
-    if account is not None:
-        bind(assumptions, {**account.graph.bound, **sizes})
-    elif sizes:
-        bind(assumptions, check_sizes(sizes, claim.names))
-    for name in grow:
-        if name not in claim.names:
-            raise unknown("size", name, claim.names, where="what grows")
-    return assumptions
+def _equal(sizes: Mapping[str, int]) -> list[str]:
+    return [f"{name} = {size}" for name, size in sizes.items()]
 
 
-def _of_extremum(
-    extremum: Extremum, claim: Claim, account: Account | None, assumptions: Assumptions, facts: Facts
-) -> Verdict:
-    """Judge a minimum or a limit; what is claimed of an argmin is a size."""
-    sides = resolve(claim, lookup(account, facts.quantity))
-    inner, claimed = (assumptions.apply(side.expr) for side in (sides.left, sides.right))
-    if extremum.form == "argmin":
-        claimed = assumptions.apply(read_formula(extremum.claimed, claim.names))
-    box = assumptions.box((*sides.left.when, *sides.right.when))
-    inner = in_region(inner, box)
-    decision = judge_extremum(extremum.form, extremum.name, inner, claimed, box)
-    notes = among(extremum.name, claimed, box) if extremum.form == "argmin" else ()
-    said = [f"{claimed} is one of these {extremum.name} where {', '.join(notes)}"] if notes else []
-    return Verdict(claim, decision, None, inner, claimed, box, (), tuple(said), extremum=extremum)
+def _values(account: Account | None, claim: Claim, sizes: Mapping[str, int]) -> dict[str, Expr]:
+    """Return what sizes stand for: those that are given, and those that the graph has bound."""
+    if account is None:
+        sizes = check_sizes(sizes, claim.names)
+    bound = {} if account is None else account.graph.bound
+    return {name: as_expr(value) for name, value in {**bound, **sizes}.items()}
+
+
+class _Judging:
+    """One claim on its way to a verdict: its sides, and the domain that it is about."""
+
+    def __init__(
+        self, account: Account | None, claim: Claim, facts: Facts, said: Conditions, grow: tuple[str, ...],
+        values: Mapping[str, Expr],
+    ) -> None:  # fmt: skip
+        self.account, self.claim, self.facts = account, claim, facts
+        self.stated_growth = tuple(claim.grows) or grow or said.growing
+        self.values = values
+        self.said = tuple(self.put(one) for one in said.conditions)
+        self.real = frozenset(facts.rates)
+        self.domain = Domain()
+
+    def put(self, one: Condition) -> Condition:
+        """Return a condition with known sizes put in."""
+        for _ in range(DEEPEST):
+            if not set(one.names) & set(self.values):
+                break
+            one = one.substitute(self.values)
+        return one
+
+    def known(self, expr: Expr) -> Expr:
+        """Return a formula with known sizes put in; one may stand for others."""
+        for _ in range(DEEPEST):
+            if not set(names_of(expr)) & set(self.values):
+                break
+            expr = substitute(expr, self.values)
+        return expr
+
+    def verdict(self, written: Written | None, extremum: Extremum | None) -> Verdict:
+        """Return the verdict as written."""
+        sides = resolve(self.claim, lookup(self.account, self.facts.quantity))
+        self.check_growing(sides)
+        sides = replace(
+            sides,
+            left=replace(sides.left, expr=self.known(sides.left.expr)),
+            right=replace(sides.right, expr=self.known(sides.right.expr)),
+            divisors=tuple(map(self.known, sides.divisors)),
+        )
+        when = tuple(self.put(one) for one in (*sides.left.when, *sides.right.when))
+        _check_sizes(when, self.values)
+        if extremum is not None:
+            return self.of_extremum(extremum, sides, when)
+        conditions = (*self.said, *when)
+        self.domain = domain_of(conditions, real=self.real)
+        left, right = (self.domain.apply(side.expr) for side in (sides.left, sides.right))
+        made = Verdict(self.claim, Decision("undecided", ""), sides, left, right, self.domain, notes=sides.notes)
+        undefined = self.undefined(sides)
+        if undefined is not None:
+            return replace(made, decision=undefined)
+        if written is not None:
+            return judge_threshold(made, written, self.domain, self.known)
+        if self.claim.relation in ASYMPTOTIC:
+            decision, growing = self.of_growth(sides, conditions)
+            return replace(made, decision=decision, growing=growing)
+        return replace(made, decision=decide(sides.left.expr, self.claim.relation, sides.right.expr, self.domain))
+
+    def check_growing(self, sides: Sides) -> None:
+        """Refuse what grows and is no size of the claim or its graph, or is one that is bound."""
+        known = [*self.claim.names, *names_of(sides.left.expr), *names_of(sides.right.expr)]
+        bound = {} if self.account is None else self.account.graph.bound
+        for name in self.stated_growth:
+            if name not in known:
+                raise unknown("size", name, known, where="what grows")
+            if name in bound:
+                what = f"{name} is {bound[name]} here, and cannot grow"
+                raise UsageError(what, expected="a size that is free", got=name, fix=_free(bound, name))
+
+    def undefined(self, sides: Sides) -> Decision | None:
+        """Return that nothing can be judged, where something the claim divides by is 0 or may be."""
+        for divisor in sides.divisors:
+            below = self.domain.apply(divisor)
+            if sign_on_box(below, self.domain.lower)[0] in ("positive", "negative"):
+                continue
+            if any(is_shown(divisor, sign, as_expr(0), self.domain) for sign in "<>"):
+                continue
+            zero = decide(divisor * divisor, ">", as_expr(0), self.domain).point
+            if zero is not None:
+                at = ", ".join(f"{name} = {size}" for name, size in zero.sizes)
+                why = f"it divides by {divisor}, which is 0 at {at}; --assume sizes without that"
+                return Decision("undecided", why)
+            return Decision("undecided", f"it divides by {divisor}, which could not be shown to be other than 0")
+        return None
+
+    def of_growth(
+        self, sides: Sides, conditions: tuple[Condition, ...]
+    ) -> tuple[Decision, tuple[str, ...]]:
+        """Return the first way of growing in which the claim is proved, else what came of the first."""
+        ways = ways_of(self.account, self.stated_growth, *(self.domain.apply(s.expr) for s in (sides.left, sides.right)))
+        tried: list[tuple[Decision, tuple[str, ...]]] = []
+        for way in ways:
+            try:
+                regime = regimes_of(conditions, {}, way, self.real)
+                decision = decide_growth(sides.left.expr, self.claim.relation, sides.right.expr, regime)
+            except SizeError:
+                if self.stated_growth:
+                    raise
+                continue
+            tried.append((decision, regime.growing))
+            if decision.outcome == "proved":
+                break
+        if not tried:
+            if is_zero(sides.left.expr - sides.right.expr):
+                return decide(sides.left.expr, "=", sides.right.expr, self.domain), ()
+            return Decision("refuted", "nothing is left that could grow, and the sides differ"), ()
+        return next((one for one in tried if one[0].outcome == "proved"), tried[0])
+
+    def of_extremum(self, extremum: Extremum, sides: Sides, when: tuple[Condition, ...]) -> Verdict:
+        """Judge a minimum or a limit; what is claimed of an argmin is a size."""
+        name, inner, claimed = extremum.name, sides.left.expr, sides.right.expr
+        if extremum.form == "argmin":
+            claimed = self.known(read_formula(extremum.claimed, self.claim.names))
+        made = Verdict(self.claim, Decision("undecided", ""), sides, inner, claimed, extremum=extremum)
+        if extremum.form == "lim":
+            decision = judge_limit(name, inner, claimed, (*self.said, *when), {}, self.real)
+            return replace(made, decision=decision)
+        whole = is_over_integers(name, inner, self.said)
+        place = claimed if extremum.form == "argmin" else None
+        free, notes = self.of_quantity(name, place, when, whole=whole)
+        real = self.real if whole else self.real | {name}
+        self.domain = domain_of((*self.said, *free), real=real, keep=(name,))
+        left, right = (self.domain.apply(side) for side in (inner, claimed))
+        decision = judge_minimum(extremum.form, name, inner, claimed, self.domain)
+        return replace(made, decision=decision, left=left, right=right, box=self.domain, notes=notes)
+
+    def of_quantity(
+        self, name: str, place: Expr | None, when: Sequence[Condition], *, whole: bool
+    ) -> tuple[list[Condition], tuple[str, ...]]:
+        """Return when a formula holds, seen over real values of what varies: that it divides is set aside, and said."""
+        if whole:
+            return list(when), ()
+        kept: list[Condition] = []
+        notes: list[str] = []
+        for one in when:
+            if one.kind == "divides" and name in one.names:
+                notes.append(f"{name} varies over real numbers; {one} is set aside")
+            elif name in one.names and place is not None:
+                kept += [one, one.substitute({name: place})]
+                notes.append(f"{place} is one of these {name} where {one.substitute({name: place})}")
+            else:
+                kept.append(one)
+        return kept, tuple(dict.fromkeys(notes))
+
+
+def _check_sizes(when: Iterable[Condition], values: Mapping[str, Expr]) -> None:
+    """Refuse sizes at which a formula of the claim does not hold."""
+    for one in when:
+        if one.is_impossible():
+            got = ", ".join(f"{name} = {value}" for name, value in values.items())
+            what = "the formulas do not hold at these sizes"
+            raise SizeError(what, expected=str(one), got=got[:200] or str(one))
+
+
+def _free(bound: Mapping[str, Expr], name: str) -> str:
+    others = names_of(bound[name])
+    if others:
+        return f"write as {', '.join(others)} -> oo"
+    return "--symbolic leaves the sizes of a model free"
 
 
 def placed(account: Account, sizes: Mapping[str, int]) -> tuple[Account, Mapping[str, int]]:
@@ -239,67 +366,8 @@ def _too_large(error: LimitError) -> str:
     return f"{error.what} ({error.expected})" if error.expected else error.what
 
 
-def _judged(
-    claim: Claim, account: Account | None, assumptions: Assumptions, grow: tuple[str, ...], facts: Facts
-) -> Verdict:
-    sides = resolve(claim, lookup(account, facts.quantity))
-    left, right = (assumptions.apply(side.expr) for side in (sides.left, sides.right))
-    when = (*sides.left.when, *sides.right.when)
-    for condition in when:
-        if condition.substitute(assumptions.replaced).is_impossible():
-            got = ", ".join(f"{name} = {assumptions.replaced.get(name, name)}" for name in condition.names)
-            raise SizeError("the formulas do not hold at these sizes", expected=str(condition), got=got)
-    box = assumptions.box(when)
-    pole = _pole(sides, assumptions, box)
-    if pole is not None:
-        return Verdict(claim, pole, sides, left, right, box, notes=(*claim.notes, *sides.notes))
-    ways = ways_of(account, claim, assumptions, grow, left, right)
-    decision, growing = _decided(claim, left, right, box, ways)
-    if facts.rates and decision.outcome == "proved" and claim.relation not in ASYMPTOTIC:
-        decision, growing = _decided(claim, *facts.shared(left, right, box), ways)
-    return Verdict(claim, decision, sides, left, right, box, growing, (*claim.notes, *sides.notes))
-
-
-def _pole(sides: Sides, assumptions: Assumptions, box: Box) -> Decision | None:
-    """Return that nothing can be judged, where something the claim divides by is 0 or may be."""
-    for divisor in sides.divisors:
-        below = assumptions.apply(divisor)
-        if sign_on_box(below, box.lower)[0] in ("positive", "negative"):
-            continue
-        zero = counterexample(below, below - below, lambda gap: gap != 0, box.lower, box.conditions)
-        if zero is not None:
-            at = ", ".join(f"{name} = {size}" for name, size in zero.sizes)
-            return Decision(
-                "undecided", f"it divides by {divisor}, which is 0 at {at}; --assume sizes without that"
-            )
-        return Decision("undecided", f"it divides by {divisor}, which could not be shown to be other than 0")
-    return None
-
-
-def _decided(
-    claim: Claim, left: Expr, right: Expr, box: Box, ways: tuple[tuple[str, ...], ...]
-) -> tuple[Decision, tuple[str, ...]]:
-    if claim.relation not in ASYMPTOTIC:
-        operands = sum(len(atom.args) for side in (left, right) for atom in side.atoms(Max, Min))
-        few = max(LEAST_POINTS, FEW_POINTS // (1 + operands // 4))
-        decision = decide(left, claim.relation, right, box, most=few)
-        if decision.outcome == "undecided":
-            if is_provable(left, claim.relation, right, box):
-                return Decision(
-                    "proved", ONE_BY_ONE if operands else "a witness was found that the kernel accepts"
-                ), ()
-            decision = decide(left, claim.relation, right, box)
-        return decision, ()
-    tried = [(decide(left, claim.relation, right, box, way), way) for way in ways]
-    if not tried:
-        if is_zero(left - right):
-            return Decision("proved", "both sides are equal"), ()
-        return Decision("refuted", "nothing is left that could grow, and the sides differ"), ()
-    return next((one for one in tried if one[0].outcome == "proved"), tried[0])
-
-
 def _explained(
-    verdict: Verdict, account: Account | None, assumptions: Assumptions, seconds: float, facts: Facts
+    verdict: Verdict, account: Account | None, domain: Domain, seconds: float, facts: Facts
 ) -> Verdict:
     """Add how the sides differ; what takes too long is left out, with a note."""
     left, right = (verdict.right, verdict.left) if verdict.turned else (verdict.left, verdict.right)
@@ -312,21 +380,37 @@ def _explained(
         verdict,
         seconds,
         "what is true instead",
-        lambda: {"instead": instead(left, right, verdict.box, tuple(ways))},
+        lambda: {"instead": _weaker(left, right, domain, ways)},
     )
     if account is None or verdict.instead is None:
         return verdict
     difference = verdict.instead.difference
     verdict = _with(
         verdict, seconds, "where it comes from",
-        lambda: {"parts": parts(verdict.claim, account, assumptions, difference, facts)},
+        lambda: {"parts": parts(verdict.claim, account, domain, difference, facts)},
     )  # fmt: skip
     if verdict.outcome == "proved":
         return verdict
     return _with(
         verdict, seconds, "under which choices it holds",
-        lambda: {"holds_if": tuple(variations(verdict.claim, account, assumptions, facts))},
+        lambda: {"holds_if": tuple(variations(verdict.claim, account, domain, facts))},
     )  # fmt: skip
+
+
+def _weaker(left: Expr, right: Expr, domain: Domain, ways: Sequence[tuple[str, ...]]) -> Instead:
+    """Return what is true instead; a way of growing that conditions do not leave free is left out."""
+    found = instead(left, right, domain, tuple(ways))
+    return replace(found, leading=tuple(one for one in found.leading if _is_free(left, right, domain, one.growing)))
+
+
+def _is_free(left: Expr, right: Expr, domain: Domain, growing: tuple[str, ...]) -> bool:
+    """Say whether sizes can grow, and the ratio of both sides tends to 1 along the first rays."""
+    try:
+        regime = regimes_of(domain.stated, {}, growing, domain.real)
+        ways = rays(regime, (left, right))[:FEW_RAYS]
+    except SizeError:
+        return False
+    return bool(ways) and along_rays((left, right), "~", regime, ways)[2] is None
 
 
 def _with(verdict: Verdict, seconds: float, what: str, work: Callable[[], dict[str, Any]]) -> Verdict:

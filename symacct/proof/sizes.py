@@ -8,12 +8,14 @@ from itertools import combinations_with_replacement, islice
 from math import ceil
 from typing import TYPE_CHECKING
 
-from sympy import Add, Mul, ceiling, sqrt
+from sympy import ceiling, sqrt
 
+from symacct.algebra.domain import is_whole
 from symacct.algebra.evaluate import names_of, substitute
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import symbol
-from symacct.proof.compiled import compiled, compiled_condition
+from symacct.proof.compiled import compiled
+from symacct.proof.enclosure import holder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -60,8 +62,13 @@ class Made:
         return found if large and all(holds(found) for holds in self.holds) else None
 
 
-def made(names: Sequence[str], lower: Mapping[str, int], conditions: Iterable[Condition] = ()) -> Made:
-    """Return how sizes that satisfy conditions are made.
+def made(
+    names: Sequence[str],
+    lower: Mapping[str, int],
+    conditions: Iterable[Condition] = (),
+    real: frozenset[str] = frozenset(),
+) -> Made:
+    """Return how sizes that satisfy conditions are made; names of real numbers get integers too.
 
     >>> from symacct.algebra.condition import Condition
     >>> from symacct.algebra.symbols import symbol
@@ -75,7 +82,8 @@ def made(names: Sequence[str], lower: Mapping[str, int], conditions: Iterable[Co
     into: dict[str, Expr] = {}
     least = {name: lower.get(name, 1) for name in everything}
     for condition in sorted(conditions, key=lambda one: one.kind != "divides"):
-        _define(condition, into, least)
+        if not (condition.kind == "divides" and real & set(condition.names)):
+            _define(condition, into, least)
     for _ in into:
         into = {name: normal(substitute(value, into)) for name, value in into.items()}
     free = {name: low for name, low in least.items() if name not in into}
@@ -83,7 +91,7 @@ def made(names: Sequence[str], lower: Mapping[str, int], conditions: Iterable[Co
         _raise(condition, into, free)
     formulas = tuple((name, compiled(value)) for name, value in into.items())
     bounds = tuple((name, lower.get(name, 1)) for name in into)
-    return Made(free, formulas, tuple(map(compiled_condition, conditions)), tuple(everything), bounds)
+    return Made(free, formulas, tuple(map(holder, conditions)), tuple(everything), bounds)
 
 
 def _define(condition: Condition, into: dict[str, Expr], least: dict[str, int]) -> None:
@@ -99,14 +107,14 @@ def _define(condition: Condition, into: dict[str, Expr], least: dict[str, int]) 
         return
     reached = {deep for one in names_of(right) for deep in (one, *names_of(into.get(one, right)))}
     tied = {other for other, value in into.items() if name in names_of(value)}
-    if name in reached or tied & reached or right.is_number:
+    if name in reached or tied & reached or (right.is_number and condition.kind != "equal"):
         return
     if condition.kind == "equal":
         into[name] = right
     elif condition.kind == "divides":
         into[name] = normal(right * _open("times", name, 1, least))
     elif is_whole(right):
-        into[name] = normal(right + _open("more", name, 0, least))
+        into[name] = normal(right + _open("more", name, int(condition.kind == "above"), least))
 
 
 def _open(what: str, name: str, low: int, least: dict[str, int]) -> Expr:
@@ -118,19 +126,9 @@ def _open(what: str, name: str, low: int, least: dict[str, int]) -> Expr:
     return symbol(found)
 
 
-def is_whole(expr: Expr) -> bool:
-    """Say whether a formula is a polynomial with integer coefficients."""
-    for term in Add.make_args(expr):
-        for factor in Mul.make_args(term):
-            base, exponent = factor.as_base_exp()
-            if not (factor.is_Integer or (base.is_Symbol and exponent.is_Integer and exponent > 0)):
-                return False
-    return True
-
-
 def _raise(condition: Condition, into: Mapping[str, Expr], free: dict[str, int]) -> None:
     """Raise the least value of a free size that a condition bounds from below."""
-    if condition.kind != "at_least":
+    if condition.kind not in ("at_least", "above"):
         return
     gap = normal(substitute(condition.left - condition.right, into))
     names = names_of(gap)

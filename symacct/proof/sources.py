@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sympy import Expr
 
     from symacct.algebra.tables import Monomial
-    from symacct.proof.assume import Assumptions
+    from symacct.algebra.domain import Domain
     from symacct.proof.machine_facts import Facts
     from symacct.syntax import Tree
     from symacct.terms import Term
@@ -64,7 +64,7 @@ class Part:
     claimed: Expr
 
 
-def variations(claim: Claim, account: Account, assumptions: Assumptions, facts: Facts) -> Iterator[str]:
+def variations(claim: Claim, account: Account, domain: Domain, facts: Facts) -> Iterator[str]:
     """Yield the choices under which both sides of a claim would be equal."""
     for words, policy, convention in VARIATIONS:
         other = Account(
@@ -78,12 +78,12 @@ def variations(claim: Claim, account: Account, assumptions: Assumptions, facts: 
             sides = resolve(claim, lookup(other, facts.quantity))
         except SymacctError:
             continue
-        if is_zero(assumptions.apply(sides.left.expr) - assumptions.apply(sides.right.expr)):
+        if is_zero(domain.apply(sides.left.expr) - domain.apply(sides.right.expr)):
             yield words
 
 
 def parts(
-    claim: Claim, account: Account, assumptions: Assumptions, difference: Expr, facts: Facts
+    claim: Claim, account: Account, domain: Domain, difference: Expr, facts: Facts
 ) -> tuple[Part, ...]:
     """Return what each op has of a difference, and each weight that the claim counts by a quantity.
 
@@ -95,13 +95,13 @@ def parts(
     wanted = set(read(difference))
     found: dict[tuple[str, str], tuple[list[Expr], list[Expr]]] = {}
     for term in account.terms(exact.name):
-        _add(found, term, term.phase, (assumptions.apply(term.expr), None), wanted)
+        _add(found, term, term.phase, (domain.apply(term.expr), None), wanted)
     trees = (claimed, *(one.tree for one in claim.where))
     names = sorted({tree.name for whole in trees for tree in walk(whole) if tree.form == "quantity"})
     for name in names:
         factor = _factor(claim, account, name, facts) if _adds_up(name) else None
         for term in account.terms(name) if factor is not None and factor != 0 else ():
-            _add(found, term, name, (None, assumptions.apply(factor * term.expr)), wanted)
+            _add(found, term, name, (None, domain.apply(factor * term.expr)), wanted)
     made = (Part(*key, total(left), total(right)) for key, (left, right) in found.items())
     return tuple(part for part in made if part.exact != 0 or part.claimed != 0)
 

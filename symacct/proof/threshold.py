@@ -4,46 +4,37 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from fractions import Fraction
-from itertools import islice
-from math import lcm
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from symacct.algebra.budget import check_time
-from symacct.algebra.condition import Condition
-from symacct.algebra.evaluate import evaluate, names_of
+from symacct.algebra.evaluate import names_of
 from symacct.algebra.normal import is_zero, normal
 from symacct.algebra.sign import sign_on_box
-from symacct.algebra.symbols import as_expr, symbol
+from symacct.algebra.symbols import symbol
 from symacct.algebra.tables import build
 from symacct.algebra.terms import fraction, read
 from symacct.claims import Claim, read_claim, resolve
 from symacct.errors import FormulaError
-from symacct.proof.certified import is_provable
-from symacct.proof.compiled import compiled
-from symacct.proof.decide import Box, Decision
-from symacct.proof.search import FEW_POINTS, MOST_POINTS, Counterexample, counterexample
-from symacct.proof.sizes import is_whole, made
+from symacct.proof.certified import certify_iff
+from symacct.proof.decide import EXACT, NO_SIZES, Decision, counterexample_at
+from symacct.proof.enclosure import UndefinedError, sign_between
+from symacct.proof.points import Space, sample, smallest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Mapping
+    from fractions import Fraction
 
     from sympy import Expr
 
-    from symacct.proof.assume import Assumptions
+    from symacct.algebra.domain import Domain
     from symacct.proof.prove import Verdict
 
 IFF = re.compile(r"(?<!\w)(?:iff|if\s+and\s+only\s+if)(?!\w)|⇔|⟺|<=>")
 WHERE = re.compile(r"(?<![\w.])where(?!\w)")
 FLIPPED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<"}
-DENIED = {"<=": ">", ">=": "<", "<": ">=", ">": "<="}
-TESTS: dict[str, Callable[[Fraction], bool]] = {
-    "<=": lambda value: value <= 0,
-    ">=": lambda value: value >= 0,
-    "<": lambda value: value < 0,
-    ">": lambda value: value > 0,
-}
 SIGNS = {"positive": 1, "negative": -1}
+FEW_MORE = 1500
 BOTH_WAYS = "on one side of it the condition is proved, on the other its denial; the kernel accepts both"
 
 
@@ -93,12 +84,12 @@ class Threshold:
     holds: str | None
 
 
-def crossing(left: Expr, right: Expr, name: str, box: Box) -> Crossing | None:
+def crossing(left: Expr, right: Expr, name: str, domain: Domain) -> Crossing | None:
     """Return where two formulas are equal, for one size in which their difference is linear.
 
-    >>> from symacct.algebra.symbols import as_expr, symbol
+    >>> from symacct.algebra.domain import Domain
     >>> B, D = symbol("B"), symbol("D")
-    >>> crossing(B / 2, 2 * D + 3, "B", Box())
+    >>> crossing(B / 2, 2 * D + 3, "B", Domain())
     Crossing(name='B', value=4*D + 6, above=True)
     """
     table, below = fraction(read(left - right))
@@ -112,8 +103,8 @@ def crossing(left: Expr, right: Expr, name: str, box: Box) -> Crossing | None:
     top = normal(build(table) * at**-least)
     slope = normal(top.diff(at))
     value = normal((slope * at - top) / slope)
-    signs = [SIGNS.get(sign_on_box(slope, box.lower)[0])]
-    signs += [SIGNS.get(sign_on_box(base, box.lower)[0]) for base, power in below.items() if power % 2]
+    signs = [SIGNS.get(sign_on_box(slope, domain.lower)[0])]
+    signs += [SIGNS.get(sign_on_box(base, domain.lower)[0]) for base, power in below.items() if power % 2]
     if None in signs:
         return Crossing(name, value, None)
     return Crossing(name, value, sum(sign == -1 for sign in signs) % 2 == 0)
@@ -143,28 +134,30 @@ def read_threshold(text: str, names: Collection[str] | None) -> Written:
     return Written(text, f"{sides[0].strip()} {where}".strip(), f"{sides[1].strip()} {where}".strip())
 
 
-def judge_threshold(verdict: Verdict, written: Written, assumptions: Assumptions) -> Verdict:
-    """Return the verdict on a threshold, from that on its condition.
+def judge_threshold(
+    verdict: Verdict, written: Written, domain: Domain, known: Callable[[Expr], Expr]
+) -> Verdict:
+    """Return the verdict on a threshold, from its condition read; `known` puts in sizes that have a value.
 
     Raises:
         FormulaError: a part is no comparison, or the size does not stand alone.
     """
-    claim, left, right = verdict.claim, verdict.left, verdict.right
-    assert left is not None
-    assert right is not None
+    claim = verdict.claim
+    assert verdict.sides is not None
+    left, right = verdict.sides.left.expr, verdict.sides.right.expr
     stated = read_claim(written.threshold, claim.names, ())
     for one in (claim, stated):
         if one.relation not in FLIPPED:
             raise FormulaError("a threshold compares", where=one.text, expected="<= >= < >", got=one.relation)
     name, relation, value = _bare(stated)
-    value = assumptions.apply(value)
-    found = crossing(left, right, name, verdict.box)
+    value = known(value)
+    found = crossing(domain.apply(left), domain.apply(right), name, domain)
     holds = None
     if found is not None and found.above is not None:
         holds = claim.relation if found.above else FLIPPED[claim.relation]
     threshold = Threshold(written.text, name, relation, value, found, holds)
-    decision = _judged(verdict, threshold, left, right)
-    if decision.outcome == "proved" and found is not None and not is_zero(found.value - value):
+    decision = _decided(claim.relation, left, right, threshold, domain)
+    if decision.outcome == "proved" and found is not None and not is_zero(found.value - domain.apply(value)):
         threshold = replace(threshold, crossing=None)
     return replace(verdict, decision=decision, threshold=threshold)
 
@@ -182,70 +175,34 @@ def _bare(stated: Claim) -> tuple[str, str, Expr]:
     )
 
 
-def _judged(verdict: Verdict, threshold: Threshold, left: Expr, right: Expr) -> Decision:
-    found = threshold.crossing
-    same = found is not None and is_zero(found.value - threshold.value)
-    if same and threshold.holds == threshold.relation:
-        return Decision("proved", _alone(left - right, threshold.name))
-    near = found is None or not names_of(found.value - threshold.value)
-    if near and _both_ways(verdict, threshold, left, right):
-        return Decision("proved", BOTH_WAYS)
-    point = _disagreement(verdict, threshold, left, right)
-    if point is not None:
-        return Decision("refuted", "one holds and the other does not at a point", point)
-    if found is None:
-        return Decision("undecided", f"where the sides are equal was not solved for {threshold.name}")
-    return Decision("undecided", "no sizes were found at which one holds and the other does not")
+def _decided(relation: str, left: Expr, right: Expr, threshold: Threshold, domain: Domain) -> Decision:
+    """Try both sides of ``iff`` at points, then ask for a certificate of both directions."""
+    name, value = symbol(threshold.name), threshold.value
+    gap, distance = sign_between(left, right), sign_between(name, value)
+    condition, bound = EXACT[relation], EXACT[threshold.relation]
+    shown = tuple(sorted({*names_of(left), *names_of(right), *names_of(value), threshold.name}))
+    space = Space(shown, domain)
 
+    def differ(point: Mapping[str, int | Fraction]) -> bool | None:
+        try:
+            signs = gap(point), distance(point)
+        except UndefinedError:
+            return None
+        return None if None in signs else (signs[0] in condition) != (signs[1] in bound)
 
-def _alone(gap: Expr, name: str) -> str:
-    """Return why a difference has one sign below its only root and the other above it."""
-    table, below = fraction(read(gap))
-    at = symbol(name)
-    linear = {dict(monomial).get(at, 0) for monomial in table} == {0, 1}
-    if linear and not any(base.has(at) for base in below):
-        return f"the difference is linear in {name}, and 0 there"
-    return f"the difference changes its sign there, and nowhere else as {name} grows"
-
-
-def _both_ways(verdict: Verdict, threshold: Threshold, left: Expr, right: Expr) -> bool:
-    """Say whether the condition is seen to hold on one side of the threshold, and its denial on the other."""
-    sides = (
-        (threshold.relation, verdict.claim.relation),
-        (DENIED[threshold.relation], DENIED[verdict.claim.relation]),
-    )
-    for where, relation in sides:
-        condition = _beyond(symbol(threshold.name), where, threshold.value)
-        if condition is None:
-            return False
-        box = replace(verdict.box, conditions=(*verdict.box.conditions, condition))
-        if counterexample(left, right, TESTS[relation], box.lower, box.conditions, FEW_POINTS):
-            return False
-        if not is_provable(left, relation, right, box):
-            return False
-    return True
-
-
-def _beyond(name: Expr, relation: str, value: Expr) -> Condition | None:
-    """Return what a size satisfies as a condition; between integers ``>`` is ``>=`` and one more."""
-    scale = lcm(*(int(c.q) for c in value.as_coefficients_dict().values() if c.is_Rational))
-    gap = normal((name - value if relation[0] == ">" else value - name) * scale)
-    if relation in (">=", "<="):
-        return Condition("at_least", gap, as_expr(0))
-    return Condition("at_least", gap, as_expr(1)) if is_whole(gap) else None
-
-
-def _disagreement(verdict: Verdict, threshold: Threshold, left: Expr, right: Expr) -> Counterexample | None:
-    """Return the first sizes at which exactly one of condition and threshold holds."""
-    gap, distance = compiled(left - right), compiled(symbol(threshold.name) - threshold.value)
-    condition, bound = TESTS[verdict.claim.relation], TESTS[threshold.relation]
-    names = sorted({*names_of(left), *names_of(right), *names_of(threshold.value), threshold.name})
-    space = made(names, verdict.box.lower, verdict.box.conditions)
-    for sizes in islice(space.points(), MOST_POINTS):
+    seen = 0
+    borders = [normal(domain.apply(left - right)), normal(domain.apply(name - value))]
+    for point in chain(sample(space, borders), space.small(FEW_MORE)):
         check_time()
-        if sizes is not None:
-            apart, past = gap(sizes), distance(sizes)
-            if apart is None or past is None or condition(Fraction(apart)) == bound(Fraction(past)):
-                continue
-            return Counterexample(tuple(sizes.items()), evaluate(left, sizes), evaluate(right, sizes))
-    return None
+        found = differ(point)
+        if found:
+            best, least = smallest(space, lambda at: bool(differ(at)), point)
+            at = counterexample_at(left, right, best, shown, (), smallest=least)
+            return Decision("refuted", "one holds and the other does not at a point", at)
+        seen += found is not None
+    if not seen:
+        return Decision("undecided", NO_SIZES)
+    made = certify_iff((left, relation, right), (name, threshold.relation, value), domain)
+    if made is not None:
+        return Decision("proved", BOTH_WAYS, certificate=made)
+    return Decision("undecided", f"holds at {seen} points, not proved")

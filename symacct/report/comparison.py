@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from symacct.proof.compare import Comparison
-    from symacct.proof.search import Counterexample
+    from symacct.proof.decide import Counterexample
     from symacct.proof.threshold import Crossing
     from symacct.report.facts import Style
 

@@ -10,7 +10,7 @@ from symacct.algebra.evaluate import names_of
 from symacct.algebra.normal import is_zero, normal
 from symacct.claims.check import walk
 from symacct.printers import text
-from symacct.proof.decide import together
+from symacct.proof.growth import together
 from symacct.report.conditions import listed
 from symacct.report.facts import Fact, style_of
 from symacct.report.origins import origins

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from symacct.proof.instead import Instead, LeadingOrder
     from symacct.proof.prove import Verdict
-    from symacct.proof.search import Counterexample
+    from symacct.proof.decide import Counterexample
     from symacct.proof.sources import Part
     from symacct.proof.threshold import Threshold
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from symacct.proof.decide import together as in_english
+from symacct.proof.growth import together as in_english
 
 _CHINESE = {
     r"the difference is 0 in normal form": "差的规范形式为 0",

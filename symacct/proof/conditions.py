@@ -1,0 +1,124 @@
+"""Which sizes a claim is about: ``if`` and ``--assume``, read alike."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from symacct.algebra.condition import Condition
+from symacct.algebra.domain import is_whole
+from symacct.algebra.evaluate import names_of
+from symacct.algebra.normal import normal
+from symacct.errors import FormulaError
+from symacct.syntax import read_formula
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from sympy import Expr
+
+IF = re.compile(r"(?<![\w.])(?<!only )if(?!\w)(?!\s+and\s+only)")
+END = re.compile(r"(?<![\w.])where(?!\w)|(?<![\w.])as\s+[\w\s,]{1,80}(?:->|→)")
+JOINT = re.compile(r",|(?<!\w)and(?!\w)")
+SIGN = re.compile(r"<<|>>|≪|≫|>=|=>|<=|=<|==|≥|≤|>|<|=|\||∣")
+MEANT = {"=>": ">=", "≥": ">=", "=<": "<=", "≤": "<=", "==": "=", "∣": "|", "≪": "<<", "≫": ">>"}
+EXPECTED = "FORMULA >= FORMULA, <=, >, <, = or k | L; commas between"
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """What is said of the sizes of a claim.
+
+    Attributes:
+        texts: as it was written.
+        conditions: the same, read.
+        growing: sizes said to be large against others: D of ``S << D``.
+    """
+
+    texts: tuple[str, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    growing: tuple[str, ...] = ()
+
+
+def cut_conditions(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return a claim with spaces in the place of its ``if``, and the conditions in it.
+
+    >>> cut_conditions("memory.peak = 8*B*D if B >= k*D, k | L")
+    ('memory.peak = 8*B*D', ('B >= k*D', 'k | L'))
+    """
+    start = IF.search(text) if isinstance(text, str) else None
+    if start is None:
+        return text, ()
+    rest = END.search(text, start.end())
+    end = rest.start() if rest else len(text)
+    conditions = tuple(part.strip() for part in JOINT.split(text[start.end() : end]))
+    if not all(conditions):
+        raise FormulaError(
+            "if is followed by conditions", where=text[:72], expected=EXPECTED, got=text[start.start() :][:64]
+        )
+    gap = " " * (end - start.start())
+    return f"{text[: start.start()]}{gap}{text[end:]}".rstrip(), conditions
+
+
+def read_conditions(
+    texts: Iterable[str], names: Collection[str], real: Collection[str] = ()
+) -> Conditions:
+    """Return conditions, read.
+
+    Sizes are integers, so that ``B > D`` is ``B >= D + 1``; ``sqrt(n) > k`` stays strict, and so does what
+    names a real number. ``1 <= k <= L`` is two conditions.
+
+    Args:
+        texts: ``F = 4*D``, ``B >= 8``, ``k | L`` (k divides L), ``S << D`` (D grows).
+        names: the names that may stand in them.
+        real: those that stand for real numbers.
+
+    Raises:
+        SymacctError: it is none of these, or a name is unknown.
+
+    >>> found = read_conditions(["B > k*D", "k | L", "S << D"], ["B", "D", "L", "S", "k"])
+    >>> [str(one) for one in found.conditions], found.growing
+    (['B >= D*k + 1', 'k divides L'], ('D',))
+    """
+    written = tuple(text.strip() for text in texts)
+    conditions: list[Condition] = []
+    growing: list[str] = []
+    for text in written:
+        signs = [MEANT.get(one.group(), one.group()) for one in SIGN.finditer(text)]
+        sides = [part.strip() for part in SIGN.split(text)]
+        if not signs or not all(sides):
+            raise _unread(text)
+        exprs = [read_formula(side, names) for side in sides]
+        for place, sign in enumerate(signs):
+            left, right = exprs[place], exprs[place + 1]
+            if sign in ("<<", ">>"):
+                growing.append(_large(left if sign == ">>" else right, text))
+            else:
+                conditions += _read(left, sign, right, real)
+    return Conditions(written, tuple(conditions), tuple(growing))
+
+
+def _large(size: Expr, text: str) -> str:
+    if not size.is_Symbol:
+        raise _unread(text)
+    return str(size.name)
+
+
+def _read(left: Expr, sign: str, right: Expr, real: Collection[str]) -> Iterator[Condition]:
+    if sign[0] == "<":
+        left, right, sign = right, left, f">{sign[1:]}"
+    if sign == "|":
+        yield Condition("divides", left, right)
+    elif sign == "=":
+        yield Condition("equal", left, right)
+    elif sign == ">=":
+        yield Condition("at_least", left, right)
+    else:
+        gap = normal(left - right)
+        whole = is_whole(gap) and not set(names_of(gap)) & set(real)
+        yield Condition("at_least", left, right + 1) if whole else Condition("above", left, right)
+
+
+def _unread(text: str) -> FormulaError:
+    return FormulaError("cannot use a condition", where=text[:72], expected=EXPECTED, got=text[:64])

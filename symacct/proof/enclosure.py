@@ -1,0 +1,246 @@
+"""The sign of a formula at given sizes: exactly where it is rational, else by intervals that hold its value."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil as ceil_of
+from math import floor as floor_of
+from typing import TYPE_CHECKING, Any
+
+from mpmath.ctx_iv import MPIntervalContext
+from sympy import Abs, Max, Min, Rational, ceiling, expand_log, floor, log
+
+from symacct.algebra.evaluate import evaluate, names_of
+from symacct.algebra.normal import is_zero, normal
+from symacct.errors import RuleError, SizeError
+from symacct.proof.compiled import compiled, compiled_condition
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from sympy import Expr
+
+    from symacct.algebra.condition import Condition
+
+    Sizes = Mapping[str, int | Fraction]
+
+BITS = (100, 600)
+MOST_EXPONENT = 4096
+HALF = Rational(1, 2)
+
+
+class UndefinedError(Exception):
+    """A formula has no real value at these sizes: a divisor is 0, a root or logarithm of what is below it."""
+
+
+def sign_of(expr: Expr) -> Callable[[Sizes], int | None]:
+    """Return a function that gives the sign at sizes: -1, 0, 1, or None where no interval tells it.
+
+    It raises `UndefinedError` where the formula has no value.
+
+    >>> from sympy import sqrt
+    >>> from symacct.algebra.symbols import symbol
+    >>> n = symbol("n")
+    >>> at = sign_of(sqrt(n) - 3)
+    >>> at({"n": 8}), at({"n": 9}), at({"n": 10})
+    (-1, 0, 1)
+    """
+    fast = compiled(expr)
+    names = names_of(expr)
+
+    def sign(sizes: Sizes) -> int | None:
+        value = fast(sizes)  # type: ignore[arg-type]
+        if value is not None:
+            return (value > 0) - (value < 0)
+        for bits in BITS:
+            low, high = enclosure(expr, sizes, bits)
+            if low is not None and low > 0:
+                return 1
+            if high is not None and high < 0:
+                return -1
+        return 0 if _is_zero(expr, {name: sizes[name] for name in names}) else None
+
+    return sign
+
+
+def sign_between(left: Expr, right: Expr) -> Callable[[Sizes], int | None]:
+    """Return a function that gives the sign of ``left - right`` at sizes, each side by itself where both are rational.
+
+    It raises `UndefinedError` where a side has no value.
+    """
+    sides = compiled(left), compiled(right)
+    gap: list[Callable[[Sizes], int | None]] = []
+
+    def sign(sizes: Sizes) -> int | None:
+        one, other = (side(sizes) for side in sides)  # type: ignore[arg-type]
+        if one is not None and other is not None:
+            return (one > other) - (one < other)
+        low, high = (
+            (value, value) if value is not None else enclosure(side, sizes)
+            for value, side in ((one, left), (other, right))
+        )
+        if low[0] is not None and high[1] is not None and low[0] > high[1]:
+            return 1
+        if low[1] is not None and high[0] is not None and low[1] < high[0]:
+            return -1
+        if not gap:
+            gap.append(sign_of(left - right))
+        return gap[0](sizes)
+
+    return sign
+
+
+def holder(condition: Condition) -> Callable[[Sizes], bool]:
+    """Return a function that says whether a condition is seen to hold at sizes.
+
+    >>> from sympy import sqrt
+    >>> from symacct.algebra.condition import Condition
+    >>> from symacct.algebra.symbols import symbol
+    >>> above = holder(Condition("above", sqrt(symbol("n")), symbol("k")))
+    >>> above({"n": 4, "k": 2}), above({"n": 5, "k": 2})
+    (False, True)
+    """
+    if condition.kind == "divides":
+        return compiled_condition(condition)
+    sign = sign_of(condition.left - condition.right)
+    good = {"equal": (0,), "at_least": (0, 1), "above": (1,)}[condition.kind]
+
+    def holds(sizes: Sizes) -> bool:
+        try:
+            return sign(sizes) in good
+        except UndefinedError:
+            return False
+
+    return holds
+
+
+def _is_zero(expr: Expr, sizes: Sizes) -> bool:
+    """Say whether a formula is seen to be 0 at sizes, by exact arithmetic on roots."""
+    try:
+        value = evaluate(expr, sizes)  # type: ignore[arg-type]
+        return is_zero(normal(expand_log(value, factor=True)) if value.has(log) else value)
+    except (RuleError, SizeError, ZeroDivisionError):
+        return False
+
+
+def enclosure(expr: Expr, sizes: Sizes, bits: int = 100) -> tuple[Fraction | None, Fraction | None]:
+    """Return two numbers between which the value of a formula lies; None for an end that is not known.
+
+    Raises:
+        UndefinedError: it has no real value.
+    """
+    try:
+        value = _Walk(_context(bits), sizes).value(expr)
+    except ZeroDivisionError:
+        raise UndefinedError(str(expr)[:64]) from None
+    return ends(value)
+
+
+@lru_cache
+def _context(bits: int) -> Any:
+    context = MPIntervalContext()
+    context.prec = bits
+    return context
+
+
+class _Walk:
+    """One walk over a formula, with intervals."""
+
+    def __init__(self, context: Any, sizes: Sizes) -> None:
+        self.context, self.sizes = context, sizes
+
+    def number(self, value: Fraction | int) -> Any:
+        exact = Fraction(value)
+        return self.context.mpf(exact.numerator) / self.context.mpf(exact.denominator)
+
+    def value(self, expr: Expr) -> Any:
+        """Return an interval that holds the value."""
+        if expr.is_Rational:
+            return self.number(Fraction(int(expr.p), int(expr.q)))
+        if expr.is_Symbol:
+            return self.number(self.sizes[expr.name])
+        if expr.is_Pow:
+            return self.power(expr)
+        if isinstance(expr, Max | Min | Abs | ceiling | floor | log) or expr.is_Add or expr.is_Mul:
+            return self.joined(expr, [self.value(part) for part in expr.args])
+        names = names_of(expr)
+        try:
+            return self.value(evaluate(expr, {name: self.sizes[name] for name in names}))  # type: ignore[arg-type]
+        except SizeError:
+            raise UndefinedError(str(expr)[:64]) from None
+
+    def joined(self, expr: Expr, parts: list[Any]) -> Any:
+        """Return the interval of a sum, a product or a function."""
+        if expr.is_Add:
+            return sum(parts[1:], parts[0])
+        if expr.is_Mul:
+            product = parts[0]
+            for part in parts[1:]:
+                product = product * part
+            return product
+        if isinstance(expr, Max | Min):
+            choose = max if isinstance(expr, Max) else min
+            return self.context.mpf([choose(one.a for one in parts), choose(one.b for one in parts)])
+        (inside,) = parts
+        if isinstance(expr, Abs):
+            return abs(inside)
+        if isinstance(expr, log):
+            return self.logarithm(inside)
+        low, high = ends(inside)
+        if low is None or high is None:
+            return self.context.mpf(["-inf", "inf"])
+        rounded = floor_of if isinstance(expr, floor) else ceil_of
+        return self.context.mpf([rounded(low), rounded(high)])
+
+    def logarithm(self, inside: Any) -> Any:
+        """Return the natural logarithm of what is above 0."""
+        if inside.b <= 0:
+            raise UndefinedError("log")
+        if inside.a <= 0:
+            return self.context.mpf(["-inf", self.context.log(inside.b).b])
+        return self.context.log(inside)
+
+    def power(self, expr: Expr) -> Any:
+        """Return a power; a root is one of what is at least 0."""
+        base, exponent = self.value(expr.base), expr.exp
+        if exponent.is_Integer and abs(exponent) <= MOST_EXPONENT:
+            if exponent < 0 and base.a <= 0 <= base.b:
+                self.apart(expr.base)
+            return base ** int(exponent)
+        if base.b < 0 or (base.b == 0 and base.a < 0):
+            raise UndefinedError(str(expr)[:64])
+        if base.a < 0:
+            if self.sign(expr.base) == -1:
+                raise UndefinedError(str(expr)[:64])
+            base = self.context.mpf([0, base.b])
+        if exponent == HALF:
+            return self.context.sqrt(base)
+        power = self.value(exponent)
+        if base.a <= 0:
+            if power.b < 0:
+                self.apart(expr.base)
+            most = self.context.exp(power * self.context.log(base.b)).b if base.b > 0 else 0
+            return self.context.mpf([0, most if power.a > 0 else "inf"])
+        return self.context.exp(power * self.context.log(base))
+
+    def apart(self, divisor: Expr) -> None:
+        """Refuse a divisor that is 0; an interval that only touches 0 is one of no bound."""
+        if self.sign(divisor) == 0:
+            raise UndefinedError(str(divisor)[:64])
+
+    def sign(self, expr: Expr) -> int | None:
+        return sign_of(expr)(self.sizes)
+
+
+def ends(interval: Any) -> tuple[Fraction | None, Fraction | None]:
+    """Return both ends of an interval exactly; None for one that is infinite."""
+    low, high = (_exact(raw) for raw in interval._mpi_)  # noqa: SLF001 (mpmath has no other way to them)
+    return low, high
+
+
+def _exact(raw: tuple[int, int, int, int]) -> Fraction | None:
+    sign, digits, exponent, _ = raw
+    if not digits and exponent:
+        return None
+    return Fraction(-digits if sign else digits) * Fraction(2) ** exponent
