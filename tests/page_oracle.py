@@ -20,7 +20,7 @@ from symacct.policy import checkpoint, precision
 from symacct.proof.lookup import lookup, names_under
 from symacct.proof.machine_facts import read_facts
 from symacct.proof.prove import prove
-from symacct.proof.region import cut_region, read_region
+from symacct.proof.conditions import cut_conditions, read_conditions
 from symacct.sheet.page import page_data
 from symacct.syntax import walk
 from symacct.units import convert
@@ -191,8 +191,8 @@ def claimed(origin, sizes):
     find = lookup(account) if account is not None else None
     when = [c for name in sorted(names) if find and not name.startswith(("time", "mfu", "throughput"))
             for c in find(name).when]  # fmt: skip
-    _, where = cut_region(stated.claim)
-    when += [one for one in read_region(where, claim.names) if set(one.names) <= whole.keys()]
+    _, where = cut_conditions(stated.claim)
+    when += [one for one in read_conditions(where, claim.names).conditions if set(one.names) <= whole.keys()]
     when = [c.substitute({n: whole[n] for n in c.names if n in whole}) for c in when]
     if any(not c.names and not c.holds({}) for c in when):
         return [None] * count

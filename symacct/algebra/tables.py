@@ -16,6 +16,8 @@ from sympy import Add, Expr, Integer, Mul, Pow, Rational
 from sympy.polys.domains import QQ
 from sympy.polys.rings import PolyElement, PolyRing
 
+from symacct.errors import LimitError
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -24,6 +26,7 @@ Monomial = frozenset[tuple[Expr, Number]]
 Terms = dict[Monomial, Number]
 
 UNIT: Monomial = frozenset()
+MOST_FACTORED = 40
 
 
 def as_number(value: Expr) -> Number:
@@ -149,10 +152,21 @@ def factors(table: Terms) -> list[tuple[Terms, int]]:
 
     The sign of the product is the sum's, because a primitive sum and its factors all begin with a plus.
     """
+    if _is_linear(table):
+        return [(primitive(table)[2], 1)]
     ring, scales = polynomial_ring([table])
+    if len(scales) > MOST_FACTORED:
+        what = f"a sum of {len(scales)} sizes is too large to be factored"
+        raise LimitError(what, expected=f"at most {MOST_FACTORED} sizes", got=str(len(scales)))
     _, found = to_ring(ring, scales, table).factor_list()
     pieces = [(primitive(from_ring(scales, factor)), count) for factor, count in found]
     return [(rest, count) for (_, _, rest), count in pieces]
+
+
+def _is_linear(table: Terms) -> bool:
+    """Say whether a primitive sum has no term of a degree above 1: it is irreducible."""
+    powers = ([power for _, power in monomial] for monomial in table)
+    return all(found in ([], [1]) for found in powers)
 
 
 def divide(top: Terms, by: Terms) -> Terms | None:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import ceil, floor, isqrt
 from typing import TYPE_CHECKING
 
-from sympy import Max, Min, ceiling
+from sympy import Abs, Max, Min, ceiling, log
 from sympy import floor as floor_of
 
 from symacct.algebra.evaluate import evaluate, names_of
@@ -84,9 +84,25 @@ def _base(base: Expr) -> Callable[[Sizes], Number]:
     if isinstance(base, ceiling | floor_of):
         rounded, part = (ceil if isinstance(base, ceiling) else floor), _sum(read(base.args[0]))
         return lambda sizes: rounded(part(sizes))
+    if isinstance(base, Abs):
+        inside = _sum(read(base.args[0]))
+        return lambda sizes: abs(inside(sizes))
+    if isinstance(base, log):
+        return _logarithm(_sum(read(base.args[0])))
     if base.is_Add or base.is_Rational:
         return _sum(read(base))
     return _other(base)
+
+
+def _logarithm(inside: Callable[[Sizes], Number]) -> Callable[[Sizes], Number]:
+    """Return the logarithm of 1; that of any other rational number is none."""
+
+    def value(sizes: Sizes) -> Number:
+        if inside(sizes) == 1:
+            return 0
+        raise NoValueError
+
+    return value
 
 
 def _other(base: Expr) -> Callable[[Sizes], Number]:

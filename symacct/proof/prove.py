@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 SECONDS = 5.0
 FEW_RAYS = 6
 DEEPEST = 8
+MOST_WAYS = 12
+"""With more sizes than this, what holds as one of them grows alone is not looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,7 +376,7 @@ def _explained(
     assert left is not None
     assert right is not None
     names = sorted({*names_of(left), *names_of(right)})
-    ways = [(name,) for name in names] + ([tuple(names)] if len(names) > 1 else [])
+    ways = [(name,) for name in names if len(names) <= MOST_WAYS] + ([tuple(names)] if len(names) > 1 else [])
     ways += [verdict.growing] if verdict.growing and verdict.growing not in ways else []
     verdict = _with(
         verdict,

@@ -107,7 +107,7 @@ def _define(condition: Condition, into: dict[str, Expr], least: dict[str, int]) 
         return
     reached = {deep for one in names_of(right) for deep in (one, *names_of(into.get(one, right)))}
     tied = {other for other, value in into.items() if name in names_of(value)}
-    if name in reached or tied & reached or (right.is_number and condition.kind != "equal"):
+    if name in reached or tied & reached or (right.is_number and condition.kind in ("at_least", "above")):
         return
     if condition.kind == "equal":
         into[name] = right

@@ -147,6 +147,8 @@ def _bound(verdict: Verdict, found: Instead) -> Iterator[Fact]:
 
 def _counterexample(verdict: Verdict, style: Style) -> Iterator[Fact]:
     point = verdict.decision.point
+    if verdict.decision.ray:
+        yield Fact("fails where", verdict.decision.ray)
     if point is not None and verdict.extremum is not None:
         at = ", ".join(f"{name} = {size:,}" for name, size in point.sizes)
         values = f"{style.show(point.left)}, and {style.show(point.right)} is claimed"
@@ -160,7 +162,8 @@ def _counterexample(verdict: Verdict, style: Style) -> Iterator[Fact]:
         at = ", ".join(f"{name} = {size:,}" for name, size in point.sizes)
         unit = str(verdict.sides.left.unit)
         values = f"left {style.with_unit(point.left, unit)}, right {style.with_unit(point.right, unit)}"
-        yield Fact("smallest counterexample", f"{at}: {values}" if at else values)
+        word = "smallest counterexample" if point.smallest else "counterexample"
+        yield Fact(word, f"{at}: {values}" if at else values)
 
 
 def _leading(verdict: Verdict, found: Instead, style: Style) -> Iterator[Fact]:

@@ -41,6 +41,7 @@ def verdict_record(verdict: Verdict, order: Order = ()) -> dict[str, Any]:
         "instead": None if found is None else _instead(found, verdict.parts, unit, order),
         "threshold": None if verdict.threshold is None else _threshold(verdict.threshold, order),
         "counterexample": point_record(verdict.decision.point),
+        "fails_where": verdict.decision.ray or None,
     }
 
 
@@ -56,7 +57,8 @@ def point_record(point: Counterexample | None) -> dict[str, Any] | None:
     if point is None:
         return None
     sizes = {name: str(size) for name, size in point.sizes}
-    found = {"sizes": sizes, "left": text(point.left), "right": text(point.right)}
+    found: dict[str, Any] = {"sizes": sizes, "left": text(point.left), "right": text(point.right)}
+    found["smallest"] = point.smallest
     return found | {"places": [text(place) for place in point.places]} if point.places else found
 
 

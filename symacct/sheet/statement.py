@@ -10,7 +10,7 @@ from symacct.evaluation.machine_names import NAMES, RIDGE
 from symacct.proof.extremum import read_extremum
 from symacct.proof.format_facts import FACTS
 from symacct.proof.machine_facts import RATE
-from symacct.proof.region import cut_region
+from symacct.proof.conditions import cut_conditions
 from symacct.proof.threshold import is_threshold, read_threshold
 from symacct.report.names import MEANINGS
 from symacct.sheet.data import Cell, Item, Math, Sign, Words
@@ -93,7 +93,7 @@ class Statement:
         Raises:
             SymacctError: it cannot be read.
         """
-        bare, regions = cut_region(text)
+        bare, regions = cut_conditions(text)
         lets = tuple(lets)
         if names is not None:
             names = {*names, *of}

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from symacct.algebra.budget import within
-from symacct.algebra.condition import merge
-from symacct.algebra.symbols import symbol
+from symacct.algebra.condition import Condition, merge
+from symacct.algebra.domain import Domain, domain_of
+from symacct.algebra.symbols import as_expr, symbol
 from symacct.claims import read_claim, resolve
 from symacct.errors import LimitError
 from symacct.policy import precision
-from symacct.proof.assume import Assumptions, bind, read_assumptions
+from symacct.proof.conditions import cut_conditions, read_conditions
 from symacct.proof.extremum import read_extremum
 from symacct.proof.lookup import lookup, names_under
 from symacct.proof.machine_facts import read_facts
-from symacct.proof.region import cut_region, read_region
 from symacct.proof.threshold import is_threshold, read_threshold
 from symacct.sheet.page.parts import Calculator, Result, Variant
 from symacct.sheet.page.quantities import addends
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from sympy import Expr
 
     from symacct.account import Account
-    from symacct.algebra.condition import Condition
     from symacct.claims import Claim
     from symacct.claims.sides import Sides
     from symacct.proof.extremum import Extremum
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
     from symacct.sheet.data import Origin
 
 SECONDS = 5.0
-GROWS = ("<<", ">>")
 ABOUT = ("=", "~")
 ORDERS = ("O", "Theta")
 ROUNDED = frozenset({"floor", "ceil", "ceiling"})
@@ -64,23 +62,23 @@ class Read:
         facts = read_facts(
             stated.claim, stated.let, account, on=origin.machine, dtype=dtype if account is None else None
         )
-        bare, where = cut_region(facts.text)
+        bare, where = cut_conditions(facts.text)
         self.written = read_threshold(bare, names) if is_threshold(bare) else None
         self.extremum = read_extremum(bare)
         text = self.written.condition if self.written else self.extremum.equation if self.extremum else bare
         self.claim = facts.claim(text, names, account)
-        self.assumptions, assumed = _assumed(stated.assume, self.claim, account)
+        self.domain, assumed = _assumed(stated.assume, self.claim, account)
         with within(SECONDS):
             sides = resolve(self.claim, lookup(account, facts.quantity))
             results = tuple(self._results(sides, () if account is None else account.graph.order))
-        given = (*assumed, *read_region(where, self.claim.names), *sides.left.when, *sides.right.when)
-        put = (one.substitute(self.assumptions.replaced) for one in given)
+        given = (*assumed, *read_conditions(where, self.claim.names).conditions, *sides.left.when, *sides.right.when)
+        put = (one.substitute(self.domain.replaced) for one in given)
         order = () if account is None else account.graph.order
         self.calculator = Calculator(scope, {"": Variant(results, merge(put))}, order=order)
         self.reals = frozenset(self._reals(facts, where, account))
 
     def _results(self, sides: Sides, order: tuple[str, ...]) -> Iterator[Result]:
-        left, right = (self.assumptions.apply(side.expr) for side in (sides.left, sides.right))
+        left, right = (self.domain.apply(side.expr) for side in (sides.left, sides.right))
         unit = str(sides.left.unit)
         if self.extremum is not None:
             yield from self._of_extremum(self.extremum, left, right, unit)
@@ -98,7 +96,7 @@ class Read:
     def _of_extremum(self, extremum: Extremum, left: Expr, right: Expr, unit: str) -> Iterator[Result]:
         claimed = right
         if extremum.form == "argmin":
-            claimed = self.assumptions.apply(read_formula(extremum.claimed, self.claim.names))
+            claimed = self.domain.apply(read_formula(extremum.claimed, self.claim.names))
         yield Result("formula", unit, left, addends(left))
         yield Result("claimed", "1" if extremum.form == "argmin" else unit, claimed)
 
@@ -107,7 +105,7 @@ class Read:
         stated = read_claim(written.threshold, self.claim.names, ())
         found = resolve(stated)
         alone = stated.left.form == "name" and found.left.expr == symbol(stated.left.name)
-        return self.assumptions.apply(found.right.expr if alone else found.left.expr)
+        return self.domain.apply(found.right.expr if alone else found.left.expr)
 
     def _reals(self, facts: Facts, where: Iterable[str], account: Account | None) -> Iterator[str]:
         yield from facts.rates
@@ -119,18 +117,13 @@ class Read:
 
 def _assumed(
     texts: Iterable[str], claim: Claim, account: Account | None
-) -> tuple[Assumptions, tuple[Condition, ...]]:
-    """Return equations as what is put in, with bound sizes, and all else as conditions."""
-    kept = [text for text in texts if not any(sign in text for sign in GROWS)]
-    equations = [text for text in kept if _is_equation(text)]
-    found = read_assumptions(equations, claim.names)
-    if account is not None:
-        bind(found, account.graph.bound)
-    return found, read_region([text for text in kept if text not in equations], claim.names)
-
-
-def _is_equation(text: str) -> bool:
-    return "=" in text and not any(sign in text for sign in (">=", "<=", "≥", "≤"))
+) -> tuple[Domain, tuple[Condition, ...]]:
+    """Return equations as a domain that puts them in, with bound sizes, and all else as conditions."""
+    said = read_conditions(texts, claim.names).conditions
+    bound = {} if account is None else account.graph.bound
+    known = [Condition("equal", symbol(name), as_expr(value)) for name, value in bound.items()]
+    equal = [one for one in said if one.kind == "equal"]
+    return domain_of((*equal, *known)), tuple(one for one in said if one.kind != "equal")
 
 
 def of_claim(stated: Stated, origin: Origin, scope: str) -> Read | None:
