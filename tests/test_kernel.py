@@ -17,7 +17,7 @@ import pytest
 from symacct import kernel
 from symacct.cli.main import main
 
-FILE = Path(kernel.__file__)
+FOLDER = Path(kernel.__file__).parent
 B, D, L, K, S, T, N = (["var", name] for name in ("B", "D", "L", "K", "S", "T", "N"))
 SHIFT = {"kind": "shift"}
 MINUS = ["+", B, ["*", "-1", D]]

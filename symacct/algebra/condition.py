@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
     from sympy import Expr
 
-Kind = Literal["at_least", "divides", "equal"]
-WORDS: dict[Kind, str] = {"at_least": ">=", "divides": "divides", "equal": "="}
+Kind = Literal["at_least", "above", "divides", "equal"]
+WORDS: dict[Kind, str] = {"at_least": ">=", "above": ">", "divides": "divides", "equal": "="}
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One condition: left >= right, left divides right, or left = right.
+    """One condition: left >= right, left > right, left divides right, or left = right.
 
     >>> from symacct.algebra.symbols import as_expr, symbol
     >>> condition = Condition("at_least", symbol("L"), as_expr(2))
@@ -62,6 +62,8 @@ class Condition:
             return bool(normal(left - right) == 0)
         if self.kind == "at_least":
             return bool(left >= right)
+        if self.kind == "above":
+            return bool(left > right)
         if left == 0:
             return bool(right == 0)
         return bool(normal(right / left).is_Integer)
@@ -72,7 +74,8 @@ class Condition:
             return bool(normal(self.left - self.right) == 0)
         if self.kind == "divides":
             return self._surely_divides()
-        return _never_negative(normal(self.left - self.right))
+        gap = normal(self.left - self.right)
+        return _never_negative(gap - 1 if self.kind == "above" else gap)
 
     def _surely_divides(self) -> bool:
         if self.left == 0:
@@ -84,7 +87,7 @@ class Condition:
         """Return whether it is seen to fail for all sizes of at least 1 (False: not seen)."""
         if self.names:
             gap = normal(self.right - self.left)
-            short = self.kind != "divides" and _never_negative(gap - 1)
+            short = self.kind != "divides" and _never_negative(gap if self.kind == "above" else gap - 1)
             return short or (self.kind == "equal" and _never_negative(-gap - 1))
         return not self.holds({})
 

@@ -12,7 +12,7 @@ at which the hypotheses hold at all: they hold for arbitrarily large G as well. 
 3. be an inequality that rises: among the terms of left - right those with something that grows have positive
    coefficients, and are products of things of at least 0 that do not fall as G grows. It holds still as G grows;
 4. bound one of G alone from below, ``g >= e`` with e without g: it holds for all large g, whatever the others;
-5. say that e divides g alone, e without g: it has arbitrarily large multiples;
+5. say that e > 0 divides g alone, e without g: it has arbitrarily large multiples;
 6. say that g alone is a square, ``g = ceil(sqrt(g))^2``.
 
 By 4 and 5 g comes after what grows in e; the order must not be circular, and e an integer where it grows. Let
@@ -72,6 +72,8 @@ def freedom(claim: Claim, name: str, one: dict[str, Any], after: dict[str, set[s
         return "rising"
     inside = box.names_in(*(box.named(v) for v in variables(rest) if v in box.names))
     if not alone or large[1] in inside:
+        return ""
+    if one["kind"] == "divides" and not box.sure(box.read(rest), strict=True):
         return ""
     after[large[1]] |= inside & box.moving
     if one["kind"] != "divides" or not inside & box.moving:

@@ -60,7 +60,7 @@ def true_hypothesis(claim: Claim, one: dict[str, Any], point: Point) -> bool | N
         return compared(MEANT[one["kind"]], left, right)
     if left[0] != left[1] or right[0] != right[1]:
         return None
-    return left[0] != 0 and (right[0] / left[0]).denominator == 1
+    return (right[0] / left[0]).denominator == 1 if left[0] else right[0] == 0
 
 
 def truth(claim: Claim, said: dict[str, Any], point: Point) -> bool | None:

@@ -136,6 +136,8 @@ def compiled_condition(condition: Condition) -> Callable[[Sizes], bool]:
             return condition.holds(sizes)
         if condition.kind == "equal":
             return a == b
+        if condition.kind == "above":
+            return a > b
         if condition.kind == "at_least":
             return a >= b
         return b == 0 if a == 0 else Fraction(b, a).denominator == 1

@@ -1,0 +1,212 @@
+"""Witnesses by one linear program over facts and their products, strict and free ones too.
+
+What is at least 0 (hypotheses, what holds of roundings, logarithms and integers, squares that are suggested, and
+products of two of these) is taken times monomials; what is 0 with either sign. The weights leave a polynomial
+that the shift sees.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations_with_replacement
+from math import floor
+from typing import TYPE_CHECKING, Any
+
+from symacct import kernel
+from symacct.algebra.feasible import weights
+from symacct.kernel.facts import fact
+from symacct.proof.prefix import Prefix, number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from symacct.kernel import Poly, Ratio
+    from symacct.proof.witness import Finder
+
+MOST_FACTS, MOST_COLUMNS, MOST_TERMS = 40, 220, 80
+STRICT = "more than 0"
+EPSILON = Fraction(1, 10**6)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Factors whose product is at least 0 (`strict`: more), or one that is 0, and what that is."""
+
+    factors: tuple[dict[str, Any], ...]
+    worth: Ratio
+    strict: bool = False
+    zero: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What is known, times a monomial, as shifted coefficients."""
+
+    known: Known
+    times: Prefix
+    moved: dict[object, Fraction]
+    strict: bool
+    sign: int = 1
+
+
+def combined(finder: Finder, value: Ratio, *, strict: bool) -> dict[str, Any] | None:
+    """Return a witness that weighted facts make, or None."""
+    if not value[0] or len(value[0]) > MOST_TERMS:
+        return None
+    target = finder.moved(value)
+    if target is None:
+        return None
+    facts = list(known(finder, value))[:MOST_FACTS]
+    pairs = [product(finder, one, other) for one, other in combinations_with_replacement(facts, 2)]
+    for chosen in (facts, [*facts, *pairs[:MOST_FACTS]]):
+        if chosen and (found := solved(finder, value, target, chosen, strict=strict)):
+            return found
+    return None
+
+
+def known(finder: Finder, value: Ratio) -> Iterator[Known]:
+    """Yield what is known of what stands in a fraction."""
+    box = finder.box
+    for name, given in box.facts.items():
+        yield Known(({"hypothesis": name},), given, name in box.strict)
+    for name, zero in box.zeros.items():
+        if zero[0]:
+            yield Known(({"hypothesis": name},), zero, zero=True)
+    for base in finder.hints:
+        yield _fact(finder, {"square": base})
+    for word in finder.atoms_of(value):
+        sides = range(len(word) - 1 if word[0] in {"min", "max"} else 2)
+        for side in sides:
+            yield _fact(finder, {"atom": word, "side": str(side)})
+    yield from _logarithms(finder, value)
+    for name in sorted(box.whole & box.names):
+        if name not in box.value and (middle := _middle(value[0], name)) is not None:
+            yield _fact(finder, {"consecutive": ["+", ["var", name], str(-floor(middle))]})
+
+
+def _fact(finder: Finder, factor: dict[str, Any]) -> Known:
+    worth, strict = fact(finder.box, factor)
+    return Known((factor,), worth, strict)
+
+
+def _logarithms(finder: Finder, value: Ratio) -> Iterator[Known]:
+    """Yield how slowly the logarithms in a fraction grow, seen at roots."""
+    for word in finder.atoms_of(value):
+        if word[0] == "log":
+            inside = word[1]
+            for _ in range(2):
+                inside = ["sqrt", inside]
+                try:
+                    yield _fact(finder, {"atom": ["log", inside], "side": "0"})
+                except kernel.Refused:
+                    return
+
+
+def _middle(poly: Poly, name: str) -> Fraction | None:
+    """Return where a quadratic in one variable, with numbers as coefficients, is least."""
+    square, slope = poly.get(((name, 2),)), poly.get(((name, 1),))
+    return -slope / (2 * square) if square and slope and square > 0 else None
+
+
+def product(finder: Finder, one: Known, other: Known) -> Known:
+    """Return the product of two facts."""
+    if one.zero or other.zero:
+        return one
+    worth = finder.box.product(one.worth, other.worth)
+    return Known((*one.factors, *other.factors), worth, one.strict and other.strict)
+
+
+def solved(
+    finder: Finder, value: Ratio, target: dict[object, Fraction], facts: list[Known], *, strict: bool
+) -> dict[str, Any] | None:
+    """Return the witness of a linear program over facts times monomials."""
+    columns: list[Column] = []
+    for one in dict.fromkeys(map(id, facts)):
+        each = next(known_ for known_ in facts if id(known_) == one)
+        columns += _columns(finder, value, each)
+        if len(columns) > MOST_COLUMNS:
+            break
+    columns = columns[:MOST_COLUMNS]
+    scales = [{(): Fraction(1)}, *finder.multipliers(value[0])[1:6]]
+    stretched = [finder.moved((finder.box.times(m, value[0]), kernel.ONE)) or {} for m in scales[1:]]
+    right: dict[object, Fraction] = {m: -c for m, c in target.items()}
+    strictly = [_row(finder, one.moved) for one in columns]
+    rows = [{m: -c for m, c in one.moved.items()} for one in columns]
+    rows += [dict(one) for one in stretched]
+    if strict:
+        right[STRICT] = EPSILON - _row(finder, target)
+        for row, one, share in zip(rows, columns, strictly, strict=False):
+            row[STRICT] = Fraction(int(one.strict)) - share
+        for row, one in zip(rows[len(columns) :], stretched, strict=True):
+            row[STRICT] = _row(finder, one)
+    found = weights(rows, right) if rows else None
+    return None if found is None else _witness(finder, value, columns, scales, found)
+
+
+def _row(finder: Finder, moved: dict[object, Fraction]) -> Fraction:
+    """Return the sum of the coefficients of what is above 0 itself."""
+    above = finder.box.above
+    return sum((c for m, c in moved.items() if all(g in above for g, _ in m)), Fraction(0))  # type: ignore[attr-defined]
+
+
+def _columns(finder: Finder, value: Ratio, one: Known) -> Iterator[Column]:
+    box = finder.box
+    below = one.worth[1]
+    for monomial in finder.multipliers(value[0])[:12]:
+        times: Ratio = (monomial, kernel.ONE)
+        worth = box.product(times, (one.worth[0], kernel.ONE))
+        moved = finder.moved(worth)
+        if moved is None or worth[1] != kernel.ONE:
+            continue
+        weight = finder.written(box.times(monomial, below))
+        strict = one.strict and box.sure(times, strict=True)
+        yield Column(one, weight, moved, strict)
+        if one.zero:
+            yield Column(one, weight, {m: -c for m, c in moved.items()}, False, -1)
+
+
+def _witness(
+    finder: Finder, value: Ratio, columns: list[Column], scales: list[Poly], found: list[Fraction]
+) -> dict[str, Any]:
+    terms, equal = [], []
+    for weight, one in zip(found, columns, strict=False):
+        if not weight:
+            continue
+        times = _times(number(weight * one.sign), one.times)
+        if one.known.zero:
+            equal.append({"hypothesis": one.known.factors[0]["hypothesis"], "times": times})
+        else:
+            terms.append({"times": times, "factors": list(one.known.factors)})
+    scale = dict(kernel.ONE)
+    for weight, monomial in zip(found[len(columns) :], scales[1:], strict=True):
+        kernel.put(scale, dict.fromkeys(monomial, weight) if weight else {})
+    made = {"kind": "sum", "scale": finder.written(finder.box.times(scale, value[1])), "terms": terms}
+    return {**made, "equal": equal} if equal else made
+
+
+def _times(left: Prefix, right: Prefix) -> Prefix:
+    return right if left == "1" else left if right == "1" else ["*", left, right]
+
+
+def combination(finder: Finder, gap: Ratio) -> list[dict[str, Any]]:
+    """Return multiples of what hypotheses say is 0 that add up to a fraction; nothing where none are found."""
+    target = finder.moved((gap[0], kernel.ONE))
+    if target is None:
+        return []
+    columns = [
+        one for name, zero in finder.box.zeros.items() if zero[0]
+        for one in _columns(finder, gap, Known(({"hypothesis": name},), zero, zero=True))
+    ][:MOST_COLUMNS]  # fmt: skip
+    rows: list[dict[object, Fraction]] = []
+    for one in columns:
+        rows.append({**{(m, 1): c for m, c in one.moved.items()}, **{(m, -1): -c for m, c in one.moved.items()}})
+    right: dict[object, Fraction] = {(m, 1): c for m, c in target.items()}
+    right |= {(m, -1): -c for m, c in target.items()}
+    found = weights(rows, right) if rows else None
+    below = finder.written(gap[1])
+    return [
+        {"hypothesis": one.known.factors[0]["hypothesis"], "times": ["/", _times(number(w * one.sign), one.times), below]}
+        for w, one in zip(found or [], columns, strict=False)
+        if w
+    ]
