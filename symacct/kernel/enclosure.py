@@ -83,7 +83,7 @@ def one_series(t: Fraction, *, up: bool) -> Fraction:
 
 def value_at(expr: Any, point: Point, meter: Meter) -> Span:
     """Return two numbers with the value of an expression at a point between them."""
-    meter.spend(2)
+    meter.spend(100 if isinstance(expr, list) and expr[0] == "log" else 2)
     if isinstance(expr, str):
         return (Fraction(integer(expr)),) * 2
     head, *args = operation(expr)
@@ -99,8 +99,7 @@ def value_at(expr: Any, point: Point, meter: Meter) -> Span:
     if head in {"+", "*"}:
         found = reduce(plus if head == "+" else product, values)
     elif head in {"min", "max"}:
-        which = min if head == "min" else max
-        found = which(low for low, _ in values), which(high for _, high in values)
+        found = extreme(head, values)
     else:
         need(len(values) == (2 if head == "/" else 1), f"{short(head)} has other operands")
         found = over(*values) if head == "/" else increasing(head, *values)
@@ -122,6 +121,12 @@ def over(one: Span, other: Span) -> Span:
     """Return the quotient of intervals."""
     need(other[0] > 0 or other[1] < 0, "a division by 0")
     return product(one, (1 / other[1], 1 / other[0]))
+
+
+def extreme(head: str, values: list[Span]) -> Span:
+    """Return the least or the largest of intervals."""
+    which = min if head == "min" else max
+    return which(low for low, _ in values), which(high for _, high in values)
 
 
 def increasing(head: str, value: Span) -> Span:
@@ -147,4 +152,21 @@ def sum_at(args: list[Any], point: Point, meter: Meter) -> Span:
     result = (Fraction(0),) * 2
     for i in range(int(lo[0]), int(hi[0])):
         result = plus(result, value_at(args[3], {**point, args[0]: Fraction(i)}, meter))
+    return result
+
+
+def span_of(made: dict[str, Any], value: Any) -> Span:
+    """Return two numbers with the value of a fraction of polynomials in atoms without names between them."""
+    top, below = (reduce(plus, (term_of(made, m, c) for m, c in poly.items()), (Fraction(0),) * 2) for poly in value)
+    return over(top, below)
+
+
+def term_of(made: dict[str, Any], monomial: Any, c: Fraction) -> Span:
+    """Return a number times powers of atoms without names."""
+    result: Span = (c, c)
+    for name, power in monomial:
+        head, parts = made[name]
+        spans = [span_of(made, part) for part in parts]
+        atom = extreme(head, spans) if head in {"min", "max"} else increasing(head, *spans)
+        result = reduce(product, [atom] * power, result)
     return result

@@ -2,9 +2,9 @@
 
 ``identity``: left - right, less given multiples of what hypotheses in use say is 0, is the fraction 0.
 ``both``: right - left >= 0 and left - right >= 0, each by a witness.
-``given``: left - right is a number times what one hypothesis compares: any number but 0 for ``=``, a positive
-one for the others, with the sides in the order that the relation asks for. A strict hypothesis gives the weak
-relation too. The theorem says that nothing else was proved.
+``given``: left - right is a number times what one hypothesis compares: any number but 0 if that is an equality, a
+positive one otherwise, with the sides in the order that the relation asks for. A strict hypothesis and an
+equality give the weak relations too. The theorem says that nothing else was proved.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from .witness import multiples, prove
 if TYPE_CHECKING:
     from .claim import Claim
 
-GIVES = {"=": ("equal",), ">=": ("at_least", "above"), "<=": ("at_least", "above"), ">": ("above",), "<": ("above",)}
+WEAK = ("at_least", "above", "equal")
+GIVES = {"=": ("equal",), ">=": WEAK, "<=": WEAK, ">": ("above",), "<": ("above",)}
 
 
 def by_identity(claim: Claim) -> None:

@@ -27,7 +27,7 @@ from .refusal import need
 if TYPE_CHECKING:
     from .box import Box
 
-LARGEST_PRIME = 1000
+LARGEST_PRIME, LOG_WORK = 1000, 100
 
 
 def read_log(box: Box, value: Ratio) -> Ratio:
@@ -52,12 +52,14 @@ def of_integer(box: Box, number: int) -> Ratio:
     """Return the logarithm of an integer of at least 1: the sum of those of its factors."""
     total, prime = constant(0), 2
     while number > 1:
+        box.meter.spend(1)
         if prime > LARGEST_PRIME:
             prime = number
         power = 0
         while number % prime == 0:
             number, power = number // prime, power + 1
         if power:
+            box.meter.spend(LOG_WORK)
             low = floor(log_of(Fraction(prime))[0])
             atom = box.opaque("log", [constant(prime)], low, above=True)
             total = box.plus(total, box.product(constant(power), atom))
@@ -73,6 +75,7 @@ def of_factor(box: Box, name: str) -> Ratio:
     least = box.lower[name]
     if least < 1:
         return box.opaque("log", [value], None)
+    box.meter.spend(LOG_WORK)
     low = floor(log_of(Fraction(least))[0])
     return box.opaque("log", [value], low, above=least > 1 or name in box.above)
 

@@ -2,7 +2,8 @@
 
 Reading. Of ``floor(p)`` and ``ceil(p)`` with a polynomial p, each term c*m with m a product of variables that
 are integers gives up floor(c)*m, an integer, which may be taken out of a rounding: floor(n + x) = n + floor(x).
-What is left is a number, which is rounded, or an atom, whose value is an integer. A min or max of one operand,
+What is left is a number, which is rounded (one of roots and logarithms between two numbers, if both round to the
+same), or an atom, whose value is an integer. A min or max of one operand,
 or of equal ones, is that operand.
 
 Least values. floor(x) and ceil(x) are at least any integer below x, ceil(x) >= 1 where x > 0. A max is at
@@ -19,6 +20,7 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
+from .enclosure import span_of
 from .form import operation
 from .poly import ONE, Poly, Ratio, constant, plain, unique
 from .refusal import need
@@ -40,6 +42,11 @@ def read_rounding(box: Box, head: str, parts: list[Ratio]) -> Ratio:
     number = plain(rest)
     if number is not None:
         return box.plus((out, ONE), constant(ROUNDINGS[head](number)))
+    if not box.names_in(rest):
+        box.meter.spend(100 * (1 + len(rest[0]) + len(rest[1])))
+        low, high = (ROUNDINGS[head](end) for end in span_of(box.made, rest))
+        if low == high:
+            return box.plus((out, ONE), constant(low))
     bound = box.least(rest)
     if head == "ceil" and box.sure(rest, strict=True):
         bound = 1

@@ -15,6 +15,7 @@ from symacct.algebra.condition import Condition
 from symacct.algebra.evaluate import names_of
 from symacct.algebra.normal import normal
 from symacct.kernel.rules import establish
+from symacct.proof.apart import points_of
 from symacct.proof.prefix import Prefix, number, to_prefix
 from symacct.proof.sizes import made
 from symacct.proof.witness import Finder, Words
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 Certificate = dict[str, Any]
 Proof = dict[str, Any]
-MOST_POINTS = 4_000
+MOST_POINTS, TRIED = 4_000, 40
 
 
 class Least(NamedTuple):
@@ -135,16 +136,24 @@ class Case:
             kernel.OPEN.format(name): to_prefix(c.right / c.left if c.kind == "divides" else c.left - c.right)
             for name, c in self.hypotheses.items()
         }
-        return claim.box, Finder(claim.box, Words(claim.box, open_), [to_prefix(one) for one in self.hints])
+        points = points_of(self.some(), {name: word for name, word in open_.items() if name in claim.box.lower})
+        return claim.box, Finder(claim.box, Words(claim.box, open_), [to_prefix(one) for one in self.hints], points)
+
+    def some(self) -> list[dict[str, int]]:
+        """Return a few sizes that satisfy all hypotheses."""
+        lower = {name: (one.least or 0) + one.above for name, one in self.variables.items()}
+        return list(islice(made(list(self.variables), lower, list(self.hypotheses.values())).valid(400), TRIED))
 
     # ---- how hypotheses can be used ----
 
     def ways(self) -> list[dict[str, str]]:
         """Return which hypotheses to use, and how: none, those that can be, and all as facts."""
-        uses, facts = self.usable(), self.facts()
-        found = [{}, uses, facts]
+        uses = self.usable()
+        found = [{}, uses]
         if any(side.has(Max, Min) for side in (self.left, self.right)):  # seldom decided without them
-            found = [uses, facts, {}]
+            found = [uses, {}]
+        if any(one.kind == "equal" for one in self.hypotheses.values()):
+            found.append(self.facts())
         return [one for n, one in enumerate(found) if one not in found[:n]]
 
     def facts(self) -> dict[str, str]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from symacct.kernel import Poly, Ratio
     from symacct.proof.witness import Finder
 
-MOST_FACTS, MOST_COLUMNS, MOST_TERMS = 40, 220, 80
+MOST_FACTS, MOST_COLUMNS, MOST_TERMS, FEW, FEW_TERMS = 40, 220, 80, 8, 16
 STRICT = "more than 0"
 EPSILON = Fraction(1, 10**6)
 
@@ -58,6 +58,8 @@ def combined(finder: Finder, value: Ratio, *, strict: bool) -> dict[str, Any] | 
     if target is None:
         return None
     facts = list(known(finder, value))[:MOST_FACTS]
+    if len(facts) > FEW or len(value[0]) > FEW_TERMS:
+        return solved(finder, value, target, facts, strict=strict)
     pairs = [product(finder, one, other) for one, other in combinations_with_replacement(facts, 2)]
     for chosen in (facts, [*facts, *pairs[:MOST_FACTS]]):
         if chosen and (found := solved(finder, value, target, chosen, strict=strict)):

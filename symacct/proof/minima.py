@@ -13,10 +13,11 @@ from symacct.algebra.evaluate import substitute
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import symbol
 from symacct.kernel.minima import domain_of
+from symacct.proof.compiled import compiled
 from symacct.proof.prefix import from_prefix, number, to_prefix
 from symacct.proof.relations import relation
 from symacct.proof.tangent import roots_of
-from symacct.proof.whole_minimum import places
+from symacct.proof.whole_minimum import places, quotient
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,8 +32,14 @@ MOST_EXAMPLES, MOST_VALUES = 400, 60
 def minimum(case: Case, name: str, place: Expr | None) -> Certificate | None:
     """Return a certificate that no value gives less, and a place gives as much."""
     statement = {**_sides(case), "relation": "min", "over": name}
+    if found := quotient(case, name):
+        at, bound, reached = found
+        holds = _holds(case, name, at, statement)
+        proof = {"rule": "least", "uses": {}, "place": to_prefix(at), "holds": holds, "bound": bound, "value": reached}
+        if made := case.certificate(proof, statement):
+            return made
     for at in [place] if place is not None else places(case, name):
-        holds = _holds(case, name, at, {**_sides(case), "relation": "min", "over": name})
+        holds = _holds(case, name, at, statement)
         if holds is None:
             continue
         value = case.without(name).under(substitute(case.left, {name: at}), "=", case.right)
@@ -95,14 +102,10 @@ def _missed(case: Case, name: str, statement: dict[str, Any], others: dict[str, 
         for key, one in case.hypotheses.items()
         if name in one.names
     }
-    least = case.variables[name].least
-    tries = [None] if case.variables[name].real or least is None else [None, *range(least, least + MOST_VALUES)]
-    bare = case.without(name)
-    for last in tries:
-        part = bare.declared(name, case.variables[name])
-        part = type(case)(left, ">", right, {name: case.variables[name]}, given)
+    only = type(case)(left, ">", right, {name: case.variables[name]}, given)
+    for last in _lasts(only, name):
         more = {} if last is None else {"beyond": Condition("above", symbol(name), Integer(last))}
-        found = relation(part.under(left, ">", right, **more))
+        found = relation(only.under(left, ">", right, **more))
         if found is None:
             continue
         proof = {"rule": "missed", "uses": {}, "point": others, "beyond": found}
@@ -110,6 +113,18 @@ def _missed(case: Case, name: str, statement: dict[str, Any], others: dict[str, 
         if made := case.certificate(proof, statement):
             return made
     return None
+
+
+def _lasts(case: Case, name: str) -> list[int | None]:
+    """Return up to which integer values are looked at one by one: up to the last that does not give more."""
+    one = case.variables[name]
+    if one.real or one.least is None:
+        return [None]
+    value = compiled(case.left - case.right)
+    found = [value({name: k}) for k in range(one.least, one.least + MOST_VALUES)]
+    last = max((k for k, gap in enumerate(found, one.least) if gap is None or gap <= 0), default=None)
+    least = one.least
+    return [None] if last is None else [max(last, least), max(last, least) + 1, max(last, least) + 4]
 
 
 def _sides(case: Case) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from symacct import kernel
 from symacct.algebra.budget import check_time
 from symacct.algebra.feasible import weights
 from symacct.kernel.facts import fact
+from symacct.proof.apart import apart
 from symacct.proof.ground import Ground
 from symacct.proof.linear import combined
 from symacct.proof.prefix import Prefix, number
@@ -32,12 +33,14 @@ ATOMS = ("floor", "ceil", "min", "max", "log")
 class Finder:
     """Finds witnesses in one box; `words` are prefix forms of the box's variables."""
 
-    def __init__(self, box: Box, words: dict[str, Prefix], hints: Sequence[Prefix] = ()) -> None:
+    def __init__(
+        self, box: Box, words: dict[str, Prefix], hints: Sequence[Prefix] = (), points: Sequence[dict[str, float]] = ()
+    ) -> None:
         """Keep the box and its words; ``words`` maps a generator of the kernel to what it stands for.
 
-        ``hints`` are expressions whose squares may help.
+        ``hints`` are expressions whose squares may help; ``points`` are sizes to try what is looked for at.
         """
-        self.box, self.words, self.hints = box, words, hints
+        self.box, self.words, self.hints, self.points = box, words, hints, points
         self.grounds = (Ground(self, shifted=False), Ground(self, shifted=True))
 
     def find(self, value: Ratio, *, strict: bool = False, depth: int = 0) -> dict[str, Any] | None:
@@ -54,7 +57,7 @@ class Finder:
         """Find one for an integer by showing that it is more than -1."""
         if strict or depth >= DEEPEST or not value[0] or not self.box.integral(value):
             return None
-        if all(g in self.box.names for m in value[0] for g, _ in m) and not self.box.strict:
+        if not self._atoms(value, ("floor", "ceil")) and not self.box.strict:
             return None
         above = self.box.plus(value, kernel.constant(1))
         found = self.find(above, strict=True, depth=depth + 1)
@@ -64,6 +67,8 @@ class Finder:
         for ground in self.grounds:
             if found := ground.find(value, strict=strict):
                 return found
+        if depth == 0 and self._atoms(value, ("min", "max")) and (found := apart(self, value, strict=strict)):
+            return found
         if depth < DEEPEST:
             for name in self._atoms(value, ("min", "max")):
                 if self._bounds_it(value, name) and (
@@ -76,7 +81,7 @@ class Finder:
         return (
             self._combined(value, strict=strict)
             or self._unrounded(value, strict=strict, depth=depth)
-            or combined(self, value, strict=strict)
+            or (combined(self, value, strict=strict) if depth <= 1 else None)
         )
 
     def atoms_of(self, value: Ratio) -> list[Prefix]:
@@ -122,20 +127,20 @@ class Finder:
         yield value
         for name in self._atoms(value, ("max",)):
             for operand in self.words[name][1:]:
-                yield self._replaced(value, name, operand)
+                yield self.replaced(value, name, operand)
 
     def _cases(self, value: Ratio, name: str, *, strict: bool, depth: int) -> dict[str, Any] | None:
         each = []
         if any(g == name for m in value[1] for g, _ in m):
             return None
         for operand in self.words[name][1:]:
-            one = self.find(self._replaced(value, name, operand), strict=strict, depth=depth + 1)
+            one = self.find(self.replaced(value, name, operand), strict=strict, depth=depth + 1)
             if one is None:
                 return None
             each.append(one)
         return {"kind": "cases", "atom": self.words[name], "each": each}
 
-    def _replaced(self, value: Ratio, name: str, operand: Prefix) -> Ratio:
+    def replaced(self, value: Ratio, name: str, operand: Prefix) -> Ratio:
         part, result = self.box.read(operand), kernel.constant(0)
         for monomial, c in value[0].items():
             term: Ratio = {tuple(pair for pair in monomial if pair[0] != name): c}, value[1]
