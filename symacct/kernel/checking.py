@@ -42,7 +42,6 @@ def check(data: Any) -> list[str]:
     if claim.proof["rule"] != "given":
         for name in claim.uses:
             not_circular(claim, name)
-    check_rests(claim, data["statement"].get("rests", []))
     unchecked = check_ledger(data["ledger"], claim.box, claim.box.read(first(claim.said))) if "ledger" in data else []
     return words(claim, {key: data["statement"][key] for key in STATED & set(data["statement"])}, unchecked)
 
@@ -79,14 +78,6 @@ def check_example(claim: Claim) -> None:
     if conditional(claim):
         low, high = value_at(claim.said["right"], point, claim.context.meter)
         need(low == high == point.get(claim.said["over"]), "the place is not possible at the example")
-
-
-def check_rests(claim: Claim, rests: Any) -> None:
-    """Refuse a formula that the statement rests on unless it can be said."""
-    for one in items(rests):
-        keys(one, {"quantity", "graph", "fingerprint", "formula"})
-        need(all(isinstance(one[key], str) for key in ("quantity", "graph", "fingerprint")), "what is said is text")
-        check_form(one["formula"])
 
 
 def not_circular(claim: Claim, name: str) -> None:

@@ -32,11 +32,20 @@ STATED = {"text", "read", "rests"}
 
 @dataclass
 class Context:
-    """What a claim stands in: variables, hypotheses by name, closed forms of sums, and the work so far."""
+    """What a claim stands in.
+
+    Attributes:
+        variables: what is declared.
+        hypotheses: what is assumed, by name.
+        closed: closed forms of sums.
+        free: sizes that a derivation says are free in a graph that the statement rests on.
+        meter: the work so far.
+    """
 
     variables: dict[str, Variable]
     hypotheses: dict[str, Any] = field(default_factory=dict)
     closed: dict[str, Any] = field(default_factory=dict)
+    free: frozenset[str] = frozenset()
     meter: Meter = field(default_factory=Meter)
 
 
@@ -106,7 +115,7 @@ class Claim:
         for one in more or []:
             need(is_name(one["name"]) and one["name"] not in given, f"{short(one['name'])} is no new name")
             given[one["name"]] = one
-        context = Context(names, given, self.context.closed, self.context.meter)
+        context = Context(names, given, self.context.closed, self.context.free, self.context.meter)
         return Claim(context, said, proof)
 
 
@@ -126,7 +135,8 @@ def check_said(said: Any) -> None:
 
 def context_of(data: dict[str, Any]) -> Context:
     """Return what a certificate declares and assumes."""
-    context = Context({name: variable(name, one) for name, one in mapping(data["variables"]).items()})
+    declared = {name: variable(name, one) for name, one in mapping(data["variables"]).items()}
+    context = Context(declared, free=free_sizes(mapping(data["statement"])))
     for one in items(data["hypotheses"]):
         keys(one, {"name", "kind", "left", "right"})
         fresh = is_name(one["name"]) and one["name"] not in context.hypotheses
@@ -137,6 +147,18 @@ def context_of(data: dict[str, Any]) -> Context:
         keys(one, {"sum", "form"})
         context.closed[canonical(one["sum"])] = one["form"]
     return context
+
+
+def free_sizes(statement: dict[str, Any]) -> frozenset[str]:
+    """Return the free sizes of the graphs that a statement rests on; refuse what cannot be said of them."""
+    found: set[str] = set()
+    for one in items(statement.get("rests", [])):
+        keys(one, {"quantity", "graph", "fingerprint", "formula", "sizes"})
+        said = all(isinstance(one[key], str) for key in ("quantity", "graph", "fingerprint"))
+        need(said and all(map(is_name, items(one["sizes"]))), "what a statement rests on is said in words")
+        check_form(one["formula"])
+        found |= set(one["sizes"])
+    return frozenset(found)
 
 
 def variable(name: Any, one: Any) -> Variable:

@@ -3,8 +3,9 @@
 The claim, with G the variables that grow and v the values of all others: for every v there are constants, as the
 rule says, such that the bound holds at all values of G from the starts on at which the hypotheses hold. Each of
 G grows without end, independently of one another: nothing is said of their proportion, so that the claim holds
-however they grow. Such a claim is worth nothing where the hypotheses leave no large G. Shown here, for every v
-at which the hypotheses hold at all: they hold for arbitrarily large G as well. A hypothesis may
+however they grow. Such a claim is worth nothing where the hypotheses leave no large G, and little where one of G
+neither stands in it nor is said to be a free size of a graph that it rests on. Shown here, for every v at which
+the hypotheses hold at all: they hold for arbitrarily large G as well. A hypothesis may
 
 1. name nothing that grows, after definitions are put in;
 2. be an equality used to define a variable that does not grow, whose value is at least its bound for all G from
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 def check(claim: Claim) -> None:
     """Refuse unless everything that grows is in the statement, and free to grow."""
     box = claim.box
-    reached = variables([claim.said["left"], claim.said["right"]])
+    reached = variables([claim.said["left"], claim.said["right"]]) | claim.context.free
     reached |= box.names_in(*(box.named(name) for name in reached if name in box.names))
     for name in claim.growing:
         need(name in reached, f"{name} grows and does not occur in the statement")

@@ -5,6 +5,7 @@ Nothing here proves anything, but what it says is all that a reader sees: every 
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from .form import mapping, short
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from .box import Variable
     from .claim import Claim
 
+LONGEST_TEXT = 2000
 INDEPENDENT = ", each independently of the others"
 
 
@@ -28,11 +30,12 @@ def words(claim: Claim, stated: dict[str, Any], unchecked: list[str]) -> list[st
         lines.append(f"given {name}: {infix(one['left'])} {SIGNS[one['kind']]} {infix(one['right'])} ({way})")
     lines.append(by_rule(claim))
     for one in stated.get("rests", []):
-        said = f"{short(one['quantity'])} of {short(one['graph'])}, fingerprint {short(one['fingerprint'])}"
-        lines.append(f"what the derivation says: {said}, is {infix(one['formula'])}")
+        said = f"{short(one['quantity'])} of {short(one['graph'])} (fingerprint {short(one['fingerprint'])})"
+        sizes = f" in the sizes {', '.join(one['sizes'])}" if one["sizes"] else ""
+        lines.append(f"what the derivation says: {said} is {infix(one['formula'])}{sizes}")
     for key, what in (("read", "the claim as read"), ("text", "the text as typed")):
         if key in stated:
-            unchecked = [*unchecked, f"{what}: {short(stated[key])}"]
+            unchecked = [*unchecked, f"{what}: {json.dumps(stated[key])[:LONGEST_TEXT]}"]
     return lines + [f"not checked: {what}" for what in unchecked]
 
 

@@ -51,6 +51,32 @@ class Least(NamedTuple):
         return {"real": True, **bound, **({"above": True} if self.above else {})}
 
 
+class Rest(NamedTuple):
+    """A derived formula that a claim rests on, as what the derivation says.
+
+    Attributes:
+        quantity: its name: ``flops.model``.
+        graph: the graph's name.
+        fingerprint: the graph's fingerprint.
+        formula: the formula.
+        sizes: the free sizes of the graph, any of which may grow.
+    """
+
+    quantity: str
+    graph: str
+    fingerprint: str
+    formula: Expr
+    sizes: tuple[str, ...] = ()
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """The record as the kernel reads it."""
+        return {
+            "quantity": self.quantity, "graph": self.graph, "fingerprint": self.fingerprint,
+            "formula": to_prefix(normal(self.formula)), "sizes": list(self.sizes),
+        }  # fmt: skip
+
+
 POSITIVE = Least(0, real=True, above=True)
 Bounds = Mapping[str, int | Least] | int
 
@@ -67,6 +93,8 @@ class Case:
         hypotheses: the conditions by name.
         growing: what grows.
         hints: formulas whose squares may help.
+        refuted: whether the claim is to be refuted.
+        rests: what the derivation says, on which the claim rests.
     """
 
     left: Expr
@@ -77,6 +105,7 @@ class Case:
     growing: tuple[str, ...] = ()
     hints: tuple[Expr, ...] = ()
     refuted: bool = False
+    rests: tuple[Rest, ...] = ()
 
     @property
     def said(self) -> dict[str, Any]:
@@ -108,7 +137,8 @@ class Case:
     def context(self) -> kernel.Context:
         """Return the kernel's context."""
         variables = {name: kernel.Variable(*one) for name, one in self.variables.items()}
-        return kernel.Context(variables, {one["name"]: one for one in self.given()})
+        free = frozenset(name for one in self.rests for name in one.sizes)
+        return kernel.Context(variables, {one["name"]: one for one in self.given()}, free=free)
 
     def given(self) -> list[dict[str, Any]]:
         """Return the hypotheses as the kernel reads them."""
@@ -154,6 +184,8 @@ class Case:
             found = [uses, {}]
         if any(one.kind == "equal" for one in self.hypotheses.values()):
             found.append(self.facts())
+        if self.hints:  # a least value by a square: nothing is put in for what is under its root
+            found = [{n: "fact" for n, one in self.hypotheses.items() if one.kind != "divides"}, *found]
         return [one for n, one in enumerate(found) if one not in found[:n]]
 
     def facts(self) -> dict[str, str]:
@@ -210,6 +242,7 @@ class Case:
             return None
         said = self.said if statement is None else statement
         said = {"relation": "refuted", "claim": said} if self.refuted else said
+        said |= {"rests": [one.said for one in self.rests]} if self.rests else {}
         if (self.hypotheses or "where" in said) and proof["rule"] not in {"point", "lower", "missed"}:
             proof = {**proof, "example": dict(example or self.example())}
         made_ = seal(
@@ -260,6 +293,7 @@ def made_case(
     *,
     also: Sequence[Expr] = (),
     refuted: bool = False,
+    rests: Sequence[Rest] = (),
 ) -> Case:
     """Return a case about everything that is named in it."""
     used = {name for side in (left, right, *also) for name in names_of(side)} | set(growing)
@@ -269,7 +303,7 @@ def made_case(
     variables = {name: _least(given.get(name, default)) for name in sorted(used)}
     named = {f"h{n}": turned(one) for n, one in enumerate(hypotheses, 1)}
     return Case(
-        normal(left), relation, normal(right), variables, named, tuple(growing), refuted=refuted
+        normal(left), relation, normal(right), variables, named, tuple(growing), refuted=refuted, rests=tuple(rests)
     )
 
 

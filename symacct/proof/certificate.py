@@ -6,8 +6,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from symacct.proof import minima, relations, tending, thresholds
-from symacct.proof.case import POSITIVE, Least, accepted, made_case, seal
+from symacct.proof.case import POSITIVE, Least, Rest, accepted, made_case, seal
 from symacct.proof.prefix import from_prefix, number, to_prefix
+from symacct.proof.stated import statement_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,14 +19,13 @@ if TYPE_CHECKING:
     from symacct.proof.case import Bounds
 
 __all__ = [
-    "POSITIVE", "Least", "accepted", "certify_all", "certify_argmin", "certify_asymptotic", "certify_identity",
+    "POSITIVE", "Least", "Rest", "accepted", "certify_all", "certify_argmin", "certify_asymptotic", "certify_identity",
     "certify_iff", "certify_inequality", "certify_limit", "certify_min", "certify_order", "certify_refutation",
     "certify_refuted_iff", "certify_refuted_limit", "certify_refuted_min", "certify_square", "from_prefix", "number",
-    "seal", "to_prefix",
+    "seal", "statement_of", "to_prefix", "with_said",
 ]  # fmt: skip
 
 Certificate = dict[str, Any]
-Point = "Mapping[str, int | Fraction]"
 
 
 def certify_identity(
@@ -71,9 +71,10 @@ def certify_asymptotic(
     growing: Sequence[str],
     bounds: Bounds = 1,
     hypotheses: Sequence[Condition] = (),
+    rests: Sequence[Rest] = (),
 ) -> Certificate | None:
     """Return a certificate that the ratio of the sides tends to 1, with a constant and a threshold."""
-    case = made_case(lhs, "~", rhs, bounds, hypotheses, growing)
+    case = made_case(lhs, "~", rhs, bounds, hypotheses, growing, rests=rests)
     return case.certificate(case.first(tending.rate))
 
 
@@ -83,6 +84,7 @@ def certify_limit(
     growing: Sequence[str],
     bounds: Bounds = 1,
     hypotheses: Sequence[Condition] = (),
+    rests: Sequence[Rest] = (),
 ) -> Certificate | None:
     """Return a certificate that lhs tends to rhs, which does not depend on what grows.
 
@@ -91,7 +93,7 @@ def certify_limit(
     >>> certify_limit((2 * n + 1) / n, as_expr(2), ["n"])["proof"]["constant"]
     '1'
     """
-    case = made_case(lhs, "limit", rhs, bounds, hypotheses, growing)
+    case = made_case(lhs, "limit", rhs, bounds, hypotheses, growing, rests=rests)
     return case.certificate(case.first(tending.rate))
 
 
@@ -103,9 +105,10 @@ def certify_order(
     both: bool = False,
     bounds: Bounds = 1,
     hypotheses: Sequence[Condition] = (),
+    rests: Sequence[Rest] = (),
 ) -> Certificate | None:
     """Return a certificate that lhs is O(rhs), or Theta(rhs) when `both`."""
-    case = made_case(lhs, "Theta" if both else "O", rhs, bounds, hypotheses, growing)
+    case = made_case(lhs, "Theta" if both else "O", rhs, bounds, hypotheses, growing, rests=rests)
     return case.certificate(case.first(tending.bounded))
 
 
@@ -129,9 +132,10 @@ def certify_refuted_limit(
     growing: Sequence[str],
     bounds: Bounds = 1,
     hypotheses: Sequence[Condition] = (),
+    rests: Sequence[Rest] = (),
 ) -> Certificate | None:
     """Return a certificate that ``~``, O, Theta or ``limit`` is false: it tends elsewhere, or has no bound."""
-    case = made_case(lhs, relation, rhs, bounds, hypotheses, growing, refuted=True)
+    case = made_case(lhs, relation, rhs, bounds, hypotheses, growing, refuted=True, rests=rests)
     return case.certificate(
         case.first(lambda one, uses: tending.elsewhere(one, uses) or tending.unbounded(one, uses))
     )
@@ -249,3 +253,17 @@ def _at(case: Any, point: Mapping[str, int | Fraction]) -> dict[str, Any]:
         name: number(Fraction(point.get(name, (one.least or 0) + one.above)))
         for name, one in case.variables.items()
     }
+
+
+def with_said(
+    certificate: Certificate, *, text: str = "", read: str = "", rests: Sequence[Rest] = ()
+) -> Certificate | None:
+    """Return the certificate with the text as typed, the claim as read, and what the derivation says.
+
+    All of it is covered by the digest, and said by ``verify``.
+    """
+    said = {"text": text, "read": read, "rests": [one.said for one in rests]}
+    kept = {key: value for key, value in certificate.items() if key != "digest"}
+    more = {key: value for key, value in said.items() if value}
+    made = seal({**kept, "statement": {**certificate["statement"], **more}})
+    return made if accepted(made) else None

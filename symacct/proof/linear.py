@@ -7,6 +7,7 @@ that the shift sees.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations_with_replacement
@@ -21,10 +22,10 @@ from symacct.proof.prefix import Prefix, number
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from symacct.kernel import Poly, Ratio
+    from symacct.kernel import Monomial, Poly, Ratio
     from symacct.proof.witness import Finder
 
-MOST_FACTS, MOST_COLUMNS, MOST_TERMS, FEW, FEW_TERMS = 40, 220, 80, 8, 16
+MOST_FACTS, MOST_COLUMNS, MOST_TERMS, FEW, FEW_TERMS, MOST_TIMES = 40, 220, 80, 8, 16, 10
 STRICT = "more than 0"
 EPSILON = Fraction(1, 10**6)
 
@@ -155,7 +156,8 @@ def _row(finder: Finder, moved: dict[object, Fraction]) -> Fraction:
 def _columns(finder: Finder, value: Ratio, one: Known) -> Iterator[Column]:
     box = finder.box
     below = one.worth[1]
-    for monomial in finder.multipliers(value[0])[:12]:
+    for each in _quotients(finder, value, one.worth):
+        monomial: Poly = {each: Fraction(1)}
         times: Ratio = (monomial, kernel.ONE)
         worth = box.product(times, (one.worth[0], kernel.ONE))
         moved = finder.moved(worth)
@@ -166,6 +168,19 @@ def _columns(finder: Finder, value: Ratio, one: Known) -> Iterator[Column]:
         yield Column(one, weight, moved, strict)
         if one.zero:
             yield Column(one, weight, {m: -c for m, c in moved.items()}, False, -1)
+
+
+def _quotients(finder: Finder, value: Ratio, worth: Ratio) -> list[Monomial]:
+    """Return by what a fact is taken times: what makes the most of its terms terms of the fraction."""
+    found: Counter[Monomial] = Counter([()])
+    for wanted in value[0]:
+        powers = dict(wanted)
+        for term in worth[0]:
+            if all(powers.get(g, 0) >= e for g, e in term):
+                under = dict(term)
+                found[tuple((g, e - under.get(g, 0)) for g, e in wanted if e > under.get(g, 0))] += 1
+    kept = [m for m in found if all(g in finder.box.lower for g, _ in m)]
+    return sorted(kept, key=lambda m: (-found[m], sum(e for _, e in m), m))[:MOST_TIMES]
 
 
 def _witness(
