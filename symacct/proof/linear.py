@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations_with_replacement
-from math import floor
+from math import comb, floor
 from typing import TYPE_CHECKING, Any
 
 from symacct import kernel
@@ -20,7 +20,7 @@ from symacct.kernel.facts import fact
 from symacct.proof.prefix import Prefix, number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from symacct.kernel import Monomial, Poly, Ratio
     from symacct.proof.witness import Finder
@@ -55,9 +55,7 @@ def combined(finder: Finder, value: Ratio, *, strict: bool) -> dict[str, Any] | 
     """Return a witness that weighted facts make, or None."""
     if not value[0] or len(value[0]) > MOST_TERMS:
         return None
-    target = finder.moved(value)
-    if target is None:
-        return None
+    target = moved(finder, value)
     facts = list(known(finder, value))[:MOST_FACTS]
     if len(facts) > FEW or len(value[0]) > FEW_TERMS:
         return solved(finder, value, target, facts, strict=strict)
@@ -68,6 +66,37 @@ def combined(finder: Finder, value: Ratio, *, strict: bool) -> dict[str, Any] | 
     return None
 
 
+def moved(finder: Finder, value: Ratio) -> dict[object, Fraction]:
+    """Return the coefficients after the shift; a variable without a bound stays, and must cancel.
+
+    A monomial with such a variable stands twice, with either sign, so that both must be at least 0.
+    """
+    box = finder.box
+    free = {g for m in value[0] for g, _ in m if g not in box.lower}
+    bounded = moved_poly(value[0], {g: box.lower[g] for m in value[0] for g, _ in m if g not in free})
+    found: dict[object, Fraction] = {}
+    for monomial, c in bounded.items():
+        found[monomial] = c
+        if any(g in free for g, _ in monomial):
+            found[monomial, "turned"] = -c
+    return found
+
+
+def moved_poly(poly: Poly, lower: Mapping[str, int]) -> Poly:
+    """Return a polynomial in variables counted from their bounds."""
+    for name in sorted(lower):
+        if not lower[name]:
+            continue
+        before, poly = poly, {}
+        for monomial, c in before.items():
+            power = dict(monomial).get(name, 0)
+            rest = tuple(pair for pair in monomial if pair[0] != name)
+            for k in range(power + 1):
+                y: Monomial = ((name, k),) if k else ()
+                kernel.put(poly, {kernel.join(rest, y): c * comb(power, k) * lower[name] ** (power - k)})
+    return poly
+
+
 def known(finder: Finder, value: Ratio) -> Iterator[Known]:
     """Yield what is known of what stands in a fraction."""
     box = finder.box
@@ -76,7 +105,7 @@ def known(finder: Finder, value: Ratio) -> Iterator[Known]:
     for name, zero in box.zeros.items():
         if zero[0]:
             yield Known(({"hypothesis": name},), zero, zero=True)
-    for base in finder.hints:
+    for base in [*finder.hints, *_vertices(finder, value)]:
         yield _fact(finder, {"square": base})
     for word in finder.atoms_of(value):
         sides = range(len(word) - 1 if word[0] in {"min", "max"} else 2)
@@ -86,6 +115,19 @@ def known(finder: Finder, value: Ratio) -> Iterator[Known]:
     for name in sorted(box.whole & box.names):
         if name not in box.value and (middle := _middle(value[0], name)) is not None:
             yield _fact(finder, {"consecutive": ["+", ["var", name], str(-floor(middle))]})
+
+
+def _vertices(finder: Finder, value: Ratio) -> Iterator[Prefix]:
+    """Yield what is squared in a polynomial of variables without a bound."""
+    free = sorted({g for m in value[0] for g, _ in m if g not in finder.box.lower and g in finder.box.names})
+    for name in free:
+        middle = _middle(value[0], name)
+        yield ["var", name] if middle is None else ["+", ["var", name], number(-middle)]
+        for monomial, c in value[0].items():
+            a, powers = value[0].get(((name, 2),)), dict(monomial)
+            if a and a > 0 and powers.pop(name, 0) == 1 and powers:
+                other = finder.written({tuple(sorted(powers.items())): c / (2 * a)})
+                yield ["+", ["var", name], other]
 
 
 def _fact(finder: Finder, factor: dict[str, Any]) -> Known:
@@ -132,7 +174,7 @@ def solved(
             break
     columns = columns[:MOST_COLUMNS]
     scales = [{(): Fraction(1)}, *finder.multipliers(value[0])[1:6]]
-    stretched = [finder.moved((finder.box.times(m, value[0]), kernel.ONE)) or {} for m in scales[1:]]
+    stretched = [moved(finder, (finder.box.times(m, value[0]), kernel.ONE)) for m in scales[1:]]
     right: dict[object, Fraction] = {m: -c for m, c in target.items()}
     strictly = [_row(finder, one.moved) for one in columns]
     rows = [{m: -c for m, c in one.moved.items()} for one in columns]
@@ -150,7 +192,13 @@ def solved(
 def _row(finder: Finder, moved: dict[object, Fraction]) -> Fraction:
     """Return the sum of the coefficients of what is above 0 itself."""
     above = finder.box.above
-    return sum((c for m, c in moved.items() if all(g in above for g, _ in m)), Fraction(0))  # type: ignore[attr-defined]
+    return sum((c for m, c in moved.items() if _above(m, above)), Fraction(0))
+
+
+def _above(monomial: object, above: set[str]) -> bool:
+    """Say whether a monomial holds nothing but what is above its bound."""
+    pairs = monomial if isinstance(monomial, tuple) else ()
+    return all(isinstance(pair, tuple) and pair[0] in above for pair in pairs)
 
 
 def _columns(finder: Finder, value: Ratio, one: Known) -> Iterator[Column]:
@@ -160,14 +208,14 @@ def _columns(finder: Finder, value: Ratio, one: Known) -> Iterator[Column]:
         monomial: Poly = {each: Fraction(1)}
         times: Ratio = (monomial, kernel.ONE)
         worth = box.product(times, (one.worth[0], kernel.ONE))
-        moved = finder.moved(worth)
-        if moved is None or worth[1] != kernel.ONE:
+        if worth[1] != kernel.ONE:
             continue
+        shifted = moved(finder, worth)
         weight = finder.written(box.times(monomial, below))
         strict = one.strict and box.sure(times, strict=True)
-        yield Column(one, weight, moved, strict)
+        yield Column(one, weight, shifted, strict)
         if one.zero:
-            yield Column(one, weight, {m: -c for m, c in moved.items()}, False, -1)
+            yield Column(one, weight, {m: -c for m, c in shifted.items()}, False, -1)
 
 
 def _quotients(finder: Finder, value: Ratio, worth: Ratio) -> list[Monomial]:
@@ -208,9 +256,7 @@ def _times(left: Prefix, right: Prefix) -> Prefix:
 
 def combination(finder: Finder, gap: Ratio) -> list[dict[str, Any]]:
     """Return multiples of what hypotheses say is 0 that add up to a fraction; nothing where none are found."""
-    target = finder.moved((gap[0], kernel.ONE))
-    if target is None:
-        return []
+    target = moved(finder, (gap[0], kernel.ONE))
     columns = [
         one for name, zero in finder.box.zeros.items() if zero[0]
         for one in _columns(finder, gap, Known(({"hypothesis": name},), zero, zero=True))

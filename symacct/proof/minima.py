@@ -90,7 +90,22 @@ def refuted(
     if name in point:
         lower = {"rule": "lower", "uses": {}, "point": {**others, name: number(point[name])}}
         return case.certificate(lower, statement)
+    for k in _smaller(case, form, name, others):
+        lower = {"rule": "lower", "uses": {}, "point": {**others, name: str(k)}}
+        if made := case.certificate(lower, statement):
+            return made
     return _missed(case, name, statement, others) if form == "min" else None
+
+
+def _smaller(case: Case, form: str, name: str, others: dict[str, Any]) -> list[int]:
+    """Return the integers at which the formula is less than claimed, where the other sizes are numbers."""
+    values = {key: from_prefix(value) for key, value in others.items()}
+    claimed = case.right if form == "min" else substitute(case.left, {name: case.right})
+    gap = compiled(normal(substitute(case.left - claimed, values)))
+    one = case.variables[name]
+    first = (one.least or 0) + one.above
+    found = ((k, gap({name: k})) for k in range(first, first + MOST_VALUES))
+    return [k for k, value in found if value is not None and value < 0]
 
 
 def _missed(case: Case, name: str, statement: dict[str, Any], others: dict[str, Any]) -> Certificate | None:
