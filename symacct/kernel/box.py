@@ -107,6 +107,15 @@ class Box:
         top = put(self.times(left[0], right[1]), self.times(right[0], left[1]), sign)
         return lowest(top, self.times(left[1], right[1]), self.lower)
 
+    def added(self, parts: list[Ratio]) -> Ratio:
+        """Return a sum: the polynomials first, in one table."""
+        total: Poly = {}
+        for top, below in parts:
+            if below == ONE:
+                self.meter.spend(len(top))
+                put(total, top)
+        return reduce(self.plus, [part for part in parts if part[1] != ONE], (total, ONE))
+
     def minus(self, left: Ratio, right: Ratio) -> Ratio:
         """Return left - right."""
         return self.plus(left, right, -1)
@@ -166,7 +175,7 @@ class Box:
             return reduce(self.product, [self.read(args[0])] * integer(args[1]), (ONE, ONE))
         parts = [self.read(arg) for arg in args]
         if head in {"+", "*"}:
-            return reduce(self.plus if head == "+" else self.product, parts)
+            return self.added(parts) if head == "+" else reduce(self.product, parts)
         need(head in EXTREMES or len(parts) == (2 if head == "/" else 1), f"{short(head)} has other operands")
         need(head in {*EXTREMES, *ROUNDINGS, "sqrt", "log", "/"}, f"no such operation: {short(head)}")
         if head == "/":

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Span = tuple[Fraction, Fraction]
 Point = dict[str, Fraction]
-BITS, TERMS = 160, 60
+BITS, TERMS, LOG_WORK = 160, 60, 100
 SHIFT = 1 << BITS
 
 
@@ -83,10 +83,11 @@ def one_series(t: Fraction, *, up: bool) -> Fraction:
 
 def value_at(expr: Any, point: Point, meter: Meter) -> Span:
     """Return two numbers with the value of an expression at a point between them."""
-    meter.spend(100 if isinstance(expr, list) and expr[0] == "log" else 2)
+    meter.spend(2)
     if isinstance(expr, str):
         return (Fraction(integer(expr)),) * 2
     head, *args = operation(expr)
+    meter.spend(LOG_WORK if head == "log" else 0)
     if head == "var":
         need(is_variable(expr), "a variable has one name")
         return (Fraction(known(point, args[0], "size of the point")),) * 2

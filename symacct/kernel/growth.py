@@ -69,6 +69,8 @@ def freedom(claim: Claim, name: str, one: dict[str, Any], after: dict[str, set[s
         if alone and rest == ["^", ["ceil", ["sqrt", large]], "2"]:
             return "multiple"
         return fit(claim, large[1]) if claim.uses.get(name) == "substitution" else ""
+    if claim.uses.get(name) == "substitution":
+        return ""  # the size that is put in is bounded by what grows, and bounds it
     if one["kind"] != "divides" and rises(box, box.minus(box.read(one["left"]), box.read(one["right"]))):
         return "rising"
     inside = box.names_in(*(box.named(v) for v in variables(rest) if v in box.names))
