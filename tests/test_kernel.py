@@ -17,7 +17,7 @@ import pytest
 from symacct import kernel
 from symacct.cli.main import main
 
-FILE = Path(kernel.__file__)
+FOLDER = Path(kernel.__file__).parent
 B, D, L, K, S, T, N = (["var", name] for name in ("B", "D", "L", "K", "S", "T", "N"))
 SHIFT = {"kind": "shift"}
 MINUS = ["+", B, ["*", "-1", D]]
@@ -131,11 +131,11 @@ GOOD = {
         [{"name": "h1", "kind": "at_least", "left": B, "right": D}],
     ),
     "both": sealed(
-        said(["max", B, B], "=", B),
+        said(["max", B, "1"], "=", B),
         {
             "rule": "both",
-            "below": {"kind": "cases", "atom": ["max", B, B], "each": [SHIFT, SHIFT]},
-            "above": {"kind": "sum", "terms": [{"factors": [{"atom": ["max", B, B], "side": "0"}]}]},
+            "below": {"kind": "cases", "atom": ["max", B, "1"], "each": [SHIFT, SHIFT]},
+            "above": {"kind": "sum", "terms": [{"factors": [{"atom": ["max", B, "1"], "side": "0"}]}]},
         },
         variables="B",
     ),
@@ -238,7 +238,7 @@ SPOILED = [
     ("identity", put("proof", "extra", "1"), "not known"),
     ("identity", put("format", "symacct-certificate/0"), "the format"),
     ("fraction", put("variables", "B", "0"), None),
-    ("definition", put("hypotheses", 0, "right", ["+", S, "1"]), "does not hold at the example"),
+    ("definition", put("hypotheses", 0, "right", ["+", S, "1"]), "does not hold at the point"),
     ("definition", put("proof", "uses", {}), "the two sides differ"),
     ("definition", put("proof", "uses", {"h2": "substitution"}), "not stated"),
     ("definition", put("proof", "example", {"S": "2", "T": "3"}), "h1 does not hold"),
@@ -278,7 +278,7 @@ SPOILED = [
     ("elsewhere", put("statement", "claim", "left", 1, "6"), "wrong sign"),
     ("growth", put("statement", "claim", "left", ["*", B, L]), "wrong sign"),
     ("growth", put("proof", "constant", "0"), "not seen to be positive"),
-    ("point", put("proof", "point", "D", "1"), "true at this point"),
+    ("point", put("proof", "point", "D", "1"), "not seen to be false at this point"),
     ("point", put("proof", "point", "D", "0"), "out of bounds"),
     ("point", put("proof", "point", {"B": "1"}), "give each size a value"),
     ("ledger", put("ledger", "rows", 0, "count", ["*", B, D]), "another count than its axes"),
@@ -441,13 +441,21 @@ def test_an_atom_without_names_is_no_number():
     refuses(sealed(said(whole, "=", whole), {"rule": "identity"}), "a divisor is not seen")
 
 
+def exact(expr, point, meter=None):
+    """Return the value of an expression where it is exact."""
+    low, high = kernel.value_at(expr, point, meter or kernel.Meter())
+    assert low == high
+    return low
+
+
 def test_exact_at_a_point():
-    """Floors, ceilings, extremes, roots and sums have exact values; an inexact root is refused."""
+    """Floors, ceilings, extremes, roots and sums have exact values; an inexact root has two close ends."""
     expr = ["+", ["floor", ["/", B, "2"]], ["ceil", ["/", B, "2"]], ["max", B, "9"], ["min", B, "9"]]
     expr = [*expr, ["sqrt", ["+", B, "-1"]], ["sum", "i", "0", B, ["var", "i"]], ["^", B, "3"], ["^", B, "0"]]
-    assert kernel.at(expr, {"B": Fraction(5)}, kernel.Box({"B": 1})) == 2 + 3 + 9 + 5 + 2 + 10 + 125 + 1
-    with pytest.raises(kernel.Refused, match="a root is no fraction"):
-        kernel.at(["sqrt", B], {"B": Fraction(5)}, kernel.Box({"B": 1}))
+    assert exact(expr, {"B": Fraction(5)}, kernel.Meter()) == 2 + 3 + 9 + 5 + 2 + 10 + 125 + 1
+    low, high = kernel.value_at(["sqrt", B], {"B": Fraction(5)}, kernel.Meter())
+    assert low**2 < 5 < high**2
+    assert high - low < Fraction(1, 10**40)
 
 
 # ---- what grows, and what is tied to it ----
@@ -490,13 +498,13 @@ def test_ties_have_no_order():
     proof = {**MOST, "example": dict.fromkeys("NTLD", "1"), "constant": N}
     claim = said(["*", N, L], "O", L, "L")
     for hypotheses in (ties, ties[::-1]):
-        refuses(sealed(claim, proof, hypotheses, "N T L D"), "depends on what grows")
+        refuses(sealed(claim, proof, hypotheses, "N T L D"), "no large sizes")
     slack = {"name": "h0", "kind": "at_least", "left": T, "right": D}
     proof |= {"constant": T, "uses": {"h0": "substitution"}}
-    refuses(sealed(said(["*", T, L], "O", L, "L"), proof, [slack, ties[1]], "N T L D"), "depends on what")
+    refuses(sealed(said(["*", T, L], "O", L, "L"), proof, [slack, ties[1]], "N T L D"), "no large sizes")
     slack = {**slack, "right": N}
     twice = [slack, {**ties[0], "right": L}]
-    refuses(sealed(said(["*", T, L], "O", L, "L"), proof, twice, "N T L D"), "depends on what grows")
+    refuses(sealed(said(["*", T, L], "O", L, "L"), proof, twice, "N T L D"), "no large sizes")
 
 
 @pytest.mark.parametrize(
@@ -537,7 +545,7 @@ def test_a_bound_may_not_cap_what_grows():
         **MOST, "uses": {"h1": "substitution"}, "example": {"T": "1", "L": "9"}, "constant": "9",
         "below": by_fact(factor=("bound", "T")),
     }  # fmt: skip
-    refuses(sealed(said(L, "O", "1", "L"), proof, [hypothesis], "T L"), "the bound of T might leave no large")
+    refuses(sealed(said(L, "O", "1", "L"), proof, [hypothesis], "T L"), "h1 might leave no large")
 
 
 def test_a_fact_of_large_sizes_is_a_fact():
@@ -656,7 +664,11 @@ def test_facts_of_atoms(left, right, atom, side):
     good = sealed(said(left, "<=", right), {"rule": "nonnegative", "witness": witness})
     assert kernel.check(good)
     refuses(resealed(good, put("statement", "relation", ">=")), "wrong sign")
-    refuses(resealed(good, put("statement", "relation", "<")), "wrong sign")
+    less = resealed(good, put("statement", "relation", "<"))
+    if atom[0] in kernel.ROUNDINGS and side == "1":  # x < floor(x) + 1, and ceil(x) < x + 1
+        assert kernel.check(less)
+    else:
+        refuses(less, "wrong sign")
     for other in ("-1", "2", str(1 - int(side))):
         refuses(
             resealed(good, put("proof", "witness", "terms", 0, "factors", 0, "side", other)),
@@ -691,12 +703,14 @@ def test_a_bound_is_as_large_as_it_says():
     refuses(resealed(certificate, put("hypotheses", both)), "has two definitions")
 
 
-@pytest.mark.parametrize(("k", "size"), [("2", "3"), ("0", "1"), ("0", "0"), ("4", "2")])
+@pytest.mark.parametrize(("k", "size"), [("2", "3"), ("0", "1"), ("4", "2")])
 def test_an_example_must_divide(k, size):
-    """2 does not divide 3, and 0 divides nothing."""
+    """2 does not divide 3, and 0 divides 0 alone."""
     hypothesis = {"name": "h1", "kind": "divides", "left": K, "right": L}
     proof = {"rule": "identity", "example": {"K": k, "L": size}}
-    refuses(sealed(said(K, "=", K), proof, [hypothesis], "K L", K="0", L="0"), "does not hold at the example")
+    refuses(sealed(said(K, "=", K), proof, [hypothesis], "K L", K="0", L="0"), "does not hold at the point")
+    proof["example"] = {"K": "0", "L": "0"}
+    assert kernel.check(sealed(said(K, "=", K), proof, [hypothesis], "K L", K="0", L="0"))
 
 
 def test_quotients_are_of_positive_sizes():
@@ -736,7 +750,7 @@ def test_a_ratio_that_tends_to_1_is_not_refuted():
     none = resealed(GOOD["elsewhere"], put("statement", refuted(B, "Theta", ["*", B, L], "L")))
     none["proof"] |= {"factor": "0", "constant": "1"}
     assert kernel.check(none)
-    refuses(resealed(none, put("statement", "claim", "relation", "O")), "a rate is about ~ only")
+    refuses(resealed(none, put("statement", "claim", "relation", "O")), "a rate is about ~ and limits only")
 
 
 def test_a_definition_leaves_large_sizes_in_a_refutation():
@@ -748,13 +762,13 @@ def test_a_definition_leaves_large_sizes_in_a_refutation():
     hypothesis = {"name": "h1", "kind": "equal", "left": T, "right": ["+", L, "1"]}
     certificate = sealed(refuted(["*", T, L], "O", L, "L"), proof, [hypothesis], "T L", T="2")
     assert kernel.check(certificate)
-    refuses(resealed(certificate, put("variables", "T", "3")), "does not hold|out of bounds")
+    refuses(resealed(certificate, put("variables", "T", "3")), "does not hold|out of bounds|no large sizes")
     changed = resealed(certificate, put("proof", "example", {"L": "2", "T": "3"}))
     refuses(resealed(changed, put("variables", "T", "3")), "h1 might leave no large sizes")
     changed = resealed(changed, put("proof", "example", {"L": "2", "T": "4"}))
     half = resealed(changed, put("hypotheses", 0, "right", ["+", ["/", L, "2"], "3"]))
     half["proof"]["constant"] = ["/", "1", "2"]
-    refuses(half, "h1 might leave no large sizes")
+    assert kernel.check(resealed(half, put("format", kernel.FORMAT)))  # L = 2, 4, 6, ... are enough
     refuses(resealed(changed, put("hypotheses", 0, "kind", "at_least")), "h1 might leave no large sizes")
     refuses(resealed(certificate, put("proof", "uses", {})), "no large sizes")
     refuses(resealed(certificate, put("proof", "over", [L, L])), "growth is that of one size")
@@ -771,7 +785,7 @@ def test_a_point_refutes_each_relation_at_its_edge():
         if false:
             assert kernel.check(certificate)
         else:
-            refuses(certificate, "the claim is true at this point")
+            refuses(certificate, "the claim is not seen to be false at this point")
 
 
 @pytest.mark.parametrize(
@@ -779,9 +793,9 @@ def test_a_point_refutes_each_relation_at_its_edge():
     [
         (["^", B, "2", "3"], "an exponent"),
         (["^", B, "65"], "an exponent"),
-        (["/", B, D, D], "a division"),
+        (["/", B, D, D], "other operands"),
         (["/", B, "0"], "a division"),
-        (["floor", B, D], "no such operation"),
+        (["floor", B, D], "other operands"),
         (["mod", B], "no such operation"),
         (["sum", "B", "0", D, "1"], "a new index"),
         (["sum", "i", "0", ["/", D, "2"], "1"], "no such range"),
@@ -794,7 +808,7 @@ def test_a_point_refutes_each_relation_at_its_edge():
 def test_no_value_at_a_point(expr, why):
     """At a point too, what has no value is refused."""
     with pytest.raises(kernel.Refused, match=why):
-        kernel.at(expr, {"B": Fraction(2), "D": Fraction(5)}, kernel.Box({"B": 1, "D": 1}))
+        exact(expr, {"B": Fraction(2), "D": Fraction(5)})
 
 
 def test_each_rule_proves_its_own_relations():
@@ -805,6 +819,8 @@ def test_each_rule_proves_its_own_relations():
     }  # fmt: skip
     for name, relations in wrong.items():
         for relation in relations:
+            if relation in kernel.LIMITS and "L" not in kernel.variables(said_in(GOOD[name])):
+                continue
             new = copy.deepcopy(GOOD[name])
             claim = new["statement"].get("claim", new["statement"])
             claim["relation"] = relation
@@ -814,9 +830,9 @@ def test_each_rule_proves_its_own_relations():
                 new["proof"]["from"] = {}
             refuses(resealed(new, put("format", kernel.FORMAT)), "proves?|is about|refutes?")
     plain = resealed(GOOD["point"], put("statement", GOOD["point"]["statement"]["claim"]))
-    refuses(plain, "a point refutes = and inequalities only")
+    refuses(plain, "a point refutes")
     limit = resealed(GOOD["point"], put("statement", refuted(["*", B, D], "O", B, "D")))
-    refuses(limit, "a point refutes = and inequalities only")
+    refuses(limit, "a point refutes relations only")
     for name in ("identity", "shift", "both", "order"):
         statement = {"relation": "refuted", "claim": GOOD[name]["statement"]}
         refuses(resealed(GOOD[name], put("statement", statement)), "only")
@@ -841,12 +857,11 @@ def random_expression(draw, depth):
 
 def test_words_mean_what_was_proved():
     """The text of an expression has the value that the expression has: alone, as a factor, as a divisor."""
-    draw, box, sizes, seen = random.Random(1), kernel.Box({}), {"B": Fraction(3), "D": Fraction(5)}, 0
-    box.spend = lambda _: None
+    draw, sizes, seen = random.Random(1), {"B": Fraction(3), "D": Fraction(5)}, 0
     for _ in range(1500):
         expr = random_expression(draw, 4)
         try:
-            value = kernel.at(expr, sizes, box)
+            value = exact(expr, sizes)
         except kernel.Refused:
             continue
         for level, around in enumerate(("{}", "7*{}*7", "7/{}")):
@@ -864,7 +879,7 @@ def test_words_mean_what_was_proved():
 def test_the_rule_in_words():
     """Each rule says what it has shown."""
     last = {name: kernel.check(certificate)[-1] for name, certificate in GOOD.items()}
-    assert last["theta"] == "by the rule constants: |left| <= 6*B*right, left >= 4*B*right"
+    assert last["theta"] == "by the rule constants: |left| <= 6*B*|right|, left >= 4*B*right"
     assert last["elsewhere"] == "by the rule rate: |left/right - 4/3| <= 0*(1/L)"
     assert last["root rate"] == "by the rule rate: |left/right - 1| <= 1*(1/sqrt(L))"
     assert last["growth"] == "by the rule growth: left >= B*right/(1/L)"
@@ -895,7 +910,7 @@ def test_a_name_that_reads_like_another_is_spelt_out():
         (b'{"a": 1.5}', "a number is written as text"),
         (b'{"a": NaN}', "a number is written as text"),
         (b'{"a": "1", "a": "2"}', "a key is given twice"),
-        (b"[" * 100 + b"]" * 100, "nested deeper"),
+        (b"[" * 130 + b"]" * 130, "nested deeper"),
         (b" " * (kernel.LARGEST_FILE + 1), "larger than"),
         (b'{"a": "\\\\", "b": "[[["}', None),
     ],
@@ -924,7 +939,8 @@ BOMBS = {
 def test_bombs(name):
     """Small files that ask for much work are refused, in a proof and at a point."""
     bomb = BOMBS[name]
-    refuses(sealed(refuted(bomb, "=", B), {"rule": "point", "point": {"B": "1", "D": "1", "L": "1"}}), ".")
+    if name != "terms":  # which is a number at a point
+        refuses(sealed(refuted(bomb, "=", B), {"rule": "point", "point": {"B": "1", "D": "1", "L": "1"}}), ".")
     if name not in {"sums", "parts"}:
         refuses(sealed(said(bomb, "=", bomb), {"rule": "identity"}), "large|work|integer|range")
 
@@ -945,17 +961,33 @@ def test_atoms_that_double_are_refused():
 def test_many_terms_are_work():
     """A sum of very many sizes is refused before it takes long."""
     sizes = [f"x{n}" for n in range(800)]
-    whole = ["+", *(["var", one] for one in sizes)]
+    whole = ["+", *(["/", ["var", one], ["+", ["var", one], "1"]] for one in sizes)]
     refuses(sealed(said(whole, "=", whole), {"rule": "identity"}, variables=" ".join(sizes)), "too much work")
 
 
 def test_it_imports_the_standard_library_alone():
-    """No import of the package, nor of anything installed."""
-    tree = ast.parse(FILE.read_text(encoding="utf-8"))
-    names = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-    names += [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
-    assert {str(name).partition(".")[0] for name in names} <= sys.stdlib_module_names
-    assert not [node for node in ast.walk(tree) if isinstance(node, ast.Assert)]
+    """No import of the package beside its own files, nor of anything installed, and no assertion."""
+    files = sorted(FOLDER.glob("*.py"))
+    own = {file.stem for file in files}
+    assert not own & set(sys.stdlib_module_names), "a folder that is run stands first among what is imported"
+    for file in files:
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            assert not isinstance(node, ast.Assert)
+            if isinstance(node, ast.ImportFrom) and node.level:
+                assert node.level == 1
+                assert {node.module} <= own | {None}
+            elif isinstance(node, ast.ImportFrom | ast.Import):
+                module = node.module if isinstance(node, ast.ImportFrom) else node.names[0].name
+                assert str(module).partition(".")[0] in sys.stdlib_module_names
+
+
+def test_a_rule_a_file_with_its_proof():
+    """Each file is short, and says first why what it does is sound."""
+    for file in sorted(FOLDER.glob("*.py")):
+        text = file.read_text(encoding="utf-8")
+        assert len(text.splitlines()) <= 220, file.name
+        assert ast.get_docstring(ast.parse(text)), file.name
 
 
 @pytest.mark.parametrize("flags", [("-S",), ("-O",), ("-S", "-O", "-I")])
@@ -964,7 +996,7 @@ def test_it_runs_alone(tmp_path, flags):
     for certificate, status in ((GOOD["square"], 0), ({**GOOD["square"], "digest": "0"}, 1), ("{", 2)):
         file = tmp_path / "c.json"
         file.write_text(certificate if status == 2 else json.dumps(certificate), encoding="utf-8")
-        command = [sys.executable, *flags, str(FILE), str(file)]
+        command = [sys.executable, *flags, str(FOLDER), str(file)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == status
         assert done.stdout.startswith(
@@ -989,6 +1021,6 @@ def test_the_verb_does_not_start_the_formula_engine(tmp_path):
     code = (
         "import sys; from symacct.cli.main import main; main(['verify', 'x']); print('sympy' in sys.modules)"
     )
-    command, env = [sys.executable, "-c", code], {"PYTHONPATH": str(FILE.parents[1])}
+    command, env = [sys.executable, "-c", code], {"PYTHONPATH": str(FOLDER.parents[1])}
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path, env=env)
     assert done.stdout.strip() == "False"

@@ -96,7 +96,7 @@ def domain_of(
     stated = tuple(dict.fromkeys(conditions))
     making = _Making(dict(lower or {}), frozenset(real), frozenset(keep))
     rest = making.solved(stated)
-    kept = tuple(dict.fromkeys(one for one in making.bounded(rest) if not one.is_certain()))
+    kept = tuple(dict.fromkeys(one for one in making.bounded(rest) if making.binds(one)))
     domain = Domain(making.lower, kept, making.real, making.replaced, tuple(making.oriented(stated)))
     if is_empty(domain):
         got = ", ".join(map(str, stated))
@@ -180,6 +180,10 @@ class _Making:
                 continue
             name, low, _ = bound
             self.lower[name] = max(self.lower.get(name, 1), low)
+
+    def binds(self, one: Condition) -> bool:
+        """Say whether a condition leaves something out; that sizes are at least 1 is not so of real numbers."""
+        return bool(set(one.names) & self.real) or not one.is_certain()
 
     def oriented(self, stated: Iterable[Condition]) -> Iterator[Condition]:
         """Yield all conditions, equalities as the size that each gives."""

@@ -58,6 +58,17 @@ def add(parser: ArgumentParser) -> None:
     parser.add_argument("what", nargs="+", metavar="WHAT", help=f"{SHAPE}; a claim stands in quotes")
     options.add_symbolic(parser)
     options.add_at(parser)
+    add_given(parser)
+    options.add_policy(parser)
+    options.add_convention(parser)
+    parser.add_argument("--certificate", metavar="FILE", help="write the proof as JSON, for symacct verify")
+    parser.add_argument("--coq", metavar="FILE", help="write the proof for coqc")
+    options.add_format(parser, FORMATS)
+    parser.epilog = EPILOG
+
+
+def add_given(parser: ArgumentParser) -> None:
+    """Add what is given beside a claim."""
     parser.add_argument(
         "--let",
         action="append",
@@ -83,12 +94,6 @@ def add(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--machines", action="append", default=[], metavar="DIR", help="a folder with machine files"
     )
-    options.add_policy(parser)
-    options.add_convention(parser)
-    parser.add_argument("--certificate", metavar="FILE", help="write the proof as JSON, for symacct verify")
-    parser.add_argument("--coq", metavar="FILE", help="write the proof for coqc")
-    options.add_format(parser, FORMATS)
-    parser.epilog = EPILOG
 
 
 def run(args: Namespace) -> int:
@@ -100,6 +105,20 @@ def run(args: Namespace) -> int:
     first = args.what[0]
     if len(args.what) == 1 and (first.endswith(".toml") or not SIGNS & set(first)):
         return _file(args)
+    verdict, account = judged(args)
+    written = _written(args, verdict, account)
+    if args.format == "json":
+        output.write(_json(args, verdict, account, written))
+    else:
+        output.write(_shown(args, verdict, account, written))
+    return STATUS[verdict.outcome]
+
+
+# ---- one claim ----
+
+
+def judged(args: Namespace) -> tuple[Verdict, Account | None]:
+    """Return the verdict on a claim beside a graph, or on formulas alone, and the account it is about."""
     if len(args.what) == 2:
         return _claim(args, *_account(args))
     from symacct.syntax import read_sizes
@@ -107,9 +126,6 @@ def run(args: Namespace) -> int:
     choices = vars(args) | ({"precision": "bf16"} if args.on else {})
     options.refuse_choices(type(args)(**choices), "formulas alone are compared, and nothing is derived")
     return _claim(args, None, read_sizes(",".join(args.at)))
-
-
-# ---- one claim ----
 
 
 def _account(args: Namespace) -> tuple[Account, Mapping[str, int]]:
@@ -128,7 +144,9 @@ def _account(args: Namespace) -> tuple[Account, Mapping[str, int]]:
     return account, {**options.read_at(args, account.graph), **own}
 
 
-def _claim(args: Namespace, account: Account | None, sizes: Mapping[str, int]) -> int:
+def _claim(
+    args: Namespace, account: Account | None, sizes: Mapping[str, int]
+) -> tuple[Verdict, Account | None]:
     from symacct.policy import precision
     from symacct.proof.prove import placed, prove
 
@@ -137,13 +155,7 @@ def _claim(args: Namespace, account: Account | None, sizes: Mapping[str, int]) -
         account, args.what[-1], sizes=sizes, lets=args.let, assume=args.assume, grow=grow,
         on=args.on, dirs=args.machines, dtype=precision(args.precision).activations,
     )  # fmt: skip
-    account = None if account is None else placed(account, sizes)[0]
-    written = _written(args, verdict, account)
-    if args.format == "json":
-        output.write(_json(args, verdict, account, written))
-    else:
-        output.write(_shown(args, verdict, account, written))
-    return STATUS[verdict.outcome]
+    return verdict, None if account is None else placed(account, sizes)[0]
 
 
 def _shown(args: Namespace, verdict: Verdict, account: Account | None, written: dict[str, str]) -> str:

@@ -367,6 +367,8 @@ class _Test:
     def _by_integers(self, left: Any, right: Any) -> Any:
         if self.condition.kind == "at_least":
             return left < right
+        if self.condition.kind == "above":
+            return left <= right
         if self.condition.kind == "equal":
             return left != right
         divisor = self.xp.where(left == 0, 1.0, left)

@@ -2,54 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from sympy import Integer, Max, Min
-
-from symacct import kernel
-from symacct.algebra.condition import Condition
-from symacct.algebra.evaluate import names_of
-from symacct.algebra.leading import degree_in, leading_term
-from symacct.algebra.normal import normal
-from symacct.errors import RuleError
-from symacct.proof.limits import constant_for, rate_for
+from symacct.proof import minima, relations, tending, thresholds
+from symacct.proof.case import POSITIVE, Least, Rest, accepted, made_case, seal
 from symacct.proof.prefix import from_prefix, number, to_prefix
-from symacct.proof.sizes import made
-from symacct.proof.witness import Finder, words_of
+from symacct.proof.stated import statement_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Mapping, Sequence
 
     from sympy import Expr
 
-    from symacct.kernel import Box
+    from symacct.algebra.condition import Condition
+    from symacct.proof.case import Bounds
 
 __all__ = [
-    "accepted", "certify_asymptotic", "certify_identity", "certify_inequality", "certify_order",
-    "certify_refutation", "certify_refuted_limit", "certify_square", "from_prefix", "number", "seal",
-    "to_prefix",
+    "POSITIVE", "Least", "Rest", "accepted", "certify_all", "certify_argmin", "certify_asymptotic", "certify_identity",
+    "certify_iff", "certify_inequality", "certify_limit", "certify_min", "certify_order", "certify_refutation",
+    "certify_refuted_iff", "certify_refuted_limit", "certify_refuted_min", "certify_square", "from_prefix", "number",
+    "seal", "statement_of", "to_prefix", "with_said",
 ]  # fmt: skip
 
 Certificate = dict[str, Any]
-Bounds = Mapping[str, int] | int
-STARTS = (None, 2, 3, 4, 8, 16, 64, 1024)
-MOST_POINTS = 4_000
-
-
-def seal(certificate: Certificate) -> Certificate:
-    """Return the certificate with the digest of its statement, bounds, hypotheses and ledger."""
-    return {**certificate, "digest": kernel.digest(certificate)}
-
-
-def accepted(certificate: Certificate) -> bool:
-    """Say whether the kernel accepts a certificate."""
-    try:
-        kernel.check(certificate)
-    except kernel.Refused:
-        return False
-    return True
 
 
 def certify_identity(
@@ -62,14 +38,31 @@ def certify_identity(
     >>> certify_identity(B * (D + 1), B * D + B)["proof"]["rule"]
     'identity'
     """
-    return _Case(lhs, "=", rhs, bounds, hypotheses).first(_equal)
+    case = made_case(lhs, "=", rhs, bounds, hypotheses)
+    return case.certificate(relations.relation(case))
 
 
 def certify_inequality(
     lhs: Expr, relation: str, rhs: Expr, bounds: Bounds = 1, hypotheses: Sequence[Condition] = ()
 ) -> Certificate | None:
     """Return a certificate of ``<=``, ``>=``, ``<`` or ``>`` with a witness found here, or None."""
-    return _Case(lhs, relation, rhs, bounds, hypotheses).first(_ordered)
+    case = made_case(lhs, relation, rhs, bounds, hypotheses)
+    return case.certificate(relations.relation(case))
+
+
+def certify_all(
+    claims: Sequence[tuple[Expr, str, Expr]], bounds: Bounds = 1, hypotheses: Sequence[Condition] = ()
+) -> Certificate | None:
+    """Return one certificate of several relations, as ``within 3 %`` is two of them."""
+    sides = [side for left, _, right in claims for side in (left, right)]
+    left, relation, right = claims[0]
+    case = made_case(left, relation, right, bounds, hypotheses, also=sides)
+    parts = [case.under(*claim) for claim in claims]
+    proofs = [relations.relation(part) for part in parts]
+    if None in proofs:
+        return None
+    statement = {"relation": "all", "claims": [part.said for part in parts]}
+    return case.certificate({"rule": "all", "uses": {}, "each": proofs}, statement)
 
 
 def certify_asymptotic(
@@ -78,9 +71,30 @@ def certify_asymptotic(
     growing: Sequence[str],
     bounds: Bounds = 1,
     hypotheses: Sequence[Condition] = (),
+    rests: Sequence[Rest] = (),
 ) -> Certificate | None:
     """Return a certificate that the ratio of the sides tends to 1, with a constant and a threshold."""
-    return _Case(lhs, "~", rhs, bounds, hypotheses, growing).first(_rate)
+    case = made_case(lhs, "~", rhs, bounds, hypotheses, growing, rests=rests)
+    return case.certificate(case.first(tending.rate))
+
+
+def certify_limit(
+    lhs: Expr,
+    rhs: Expr,
+    growing: Sequence[str],
+    bounds: Bounds = 1,
+    hypotheses: Sequence[Condition] = (),
+    rests: Sequence[Rest] = (),
+) -> Certificate | None:
+    """Return a certificate that lhs tends to rhs, which does not depend on what grows.
+
+    >>> from symacct.algebra.symbols import as_expr, symbol
+    >>> n = symbol("n")
+    >>> certify_limit((2 * n + 1) / n, as_expr(2), ["n"])["proof"]["constant"]
+    '1'
+    """
+    case = made_case(lhs, "limit", rhs, bounds, hypotheses, growing, rests=rests)
+    return case.certificate(case.first(tending.rate))
 
 
 def certify_order(
@@ -91,23 +105,24 @@ def certify_order(
     both: bool = False,
     bounds: Bounds = 1,
     hypotheses: Sequence[Condition] = (),
+    rests: Sequence[Rest] = (),
 ) -> Certificate | None:
     """Return a certificate that lhs is O(rhs), or Theta(rhs) when `both`."""
-    return _Case(lhs, "Theta" if both else "O", rhs, bounds, hypotheses, growing).first(_bounded)
+    case = made_case(lhs, "Theta" if both else "O", rhs, bounds, hypotheses, growing, rests=rests)
+    return case.certificate(case.first(tending.bounded))
 
 
 def certify_refutation(
     lhs: Expr,
     relation: str,
     rhs: Expr,
-    point: Mapping[str, int],
+    point: Mapping[str, int | Fraction],
     bounds: Bounds = 1,
     hypotheses: Sequence[Condition] = (),
 ) -> Certificate | None:
     """Return a certificate that the claim is false at a point, or None where it is true there."""
-    case = _Case(lhs, relation, rhs, bounds, hypotheses, refuted=True)
-    values = {name: str(point.get(name, low)) for name, low in case.bounds.items()}
-    return case.made({"rule": "point", "uses": {}, "point": values})
+    case = made_case(lhs, relation, rhs, bounds, hypotheses, refuted=True)
+    return case.certificate({"rule": "point", "uses": {}, "point": _at(case, point)})
 
 
 def certify_refuted_limit(
@@ -117,306 +132,138 @@ def certify_refuted_limit(
     growing: Sequence[str],
     bounds: Bounds = 1,
     hypotheses: Sequence[Condition] = (),
+    rests: Sequence[Rest] = (),
 ) -> Certificate | None:
-    """Return a certificate that a limit is false: the ratio tends elsewhere, or has no bound."""
-    case = _Case(lhs, relation, rhs, bounds, hypotheses, growing, refuted=True)
-    return case.first(lambda one, uses: _elsewhere(one, uses) or _unbounded(one, uses))
+    """Return a certificate that ``~``, O, Theta or ``limit`` is false: it tends elsewhere, or has no bound."""
+    case = made_case(lhs, relation, rhs, bounds, hypotheses, growing, refuted=True, rests=rests)
+    return case.certificate(
+        case.first(lambda one, uses: tending.elsewhere(one, uses) or tending.unbounded(one, uses))
+    )
 
 
 def certify_square(
     lhs: Expr, least: Expr, root: Expr, name: str, bounds: Bounds = 1, hypotheses: Sequence[Condition] = ()
 ) -> Certificate | None:
     """Return a certificate of ``lhs >= least``, where the difference is a square over a size."""
-    case = _Case(lhs, ">=", least, bounds, hypotheses)
-    found = case.box({}, {})
-    if found is None:
-        return None
-    box, finder = found
-    below = box.minus(*(box.read(case.said[side]) for side in ("left", "right")))[1]
-    scale = finder.written(below)
-    term = {"times": ["/", scale, ["var", name]], "factors": [{"square": to_prefix(root)}]}
-    return case.made(
-        {"rule": "nonnegative", "uses": {}, "witness": {"kind": "sum", "scale": scale, "terms": [term]}}
-    )
+    case = made_case(lhs, ">=", least, bounds, hypotheses)
+    return case.certificate(relations.square(case, root, name))
 
 
-class _Case:
-    """A statement on the way to a certificate."""
+def certify_iff(
+    first: tuple[Expr, str, Expr],
+    second: tuple[Expr, str, Expr],
+    bounds: Bounds = 1,
+    hypotheses: Sequence[Condition] = (),
+) -> Certificate | None:
+    """Return a certificate that two comparisons hold at the same sizes.
 
-    def __init__(
-        self,
-        lhs: Expr,
-        relation: str,
-        rhs: Expr,
-        bounds: Bounds,
-        hypotheses: Sequence[Condition],
-        growing: Sequence[str] = (),
-        *,
-        refuted: bool = False,
-    ) -> None:
-        self.sides = normal(lhs), normal(rhs)
-        self.relation, self.growing = relation, list(growing)
-        self.conditions = [_turned(one) for one in hypotheses]
-        used = {name for side in self.sides for name in names_of(side)} | set(growing)
-        used |= {name for one in hypotheses for name in one.names}
-        given = {} if isinstance(bounds, int) else dict(bounds)
-        default = bounds if isinstance(bounds, int) else 1
-        self.bounds = {name: given.get(name, default) for name in sorted(used)}
-        said: dict[str, Any] = {
-            "relation": relation, "left": to_prefix(self.sides[0]), "right": to_prefix(self.sides[1])
-        }  # fmt: skip
-        said |= {"growing": self.growing} if growing else {}
-        self.said = said
-        self.statement = {"relation": "refuted", "claim": said} if refuted else said
-        self.refuted = refuted
-
-    @property
-    def hypotheses(self) -> list[dict[str, Any]]:
-        """The hypotheses as the kernel reads them."""
-        return [
-            {"name": f"h{n}", "kind": c.kind, "left": to_prefix(c.left), "right": to_prefix(c.right)}
-            for n, c in enumerate(self.conditions, 1)
-        ]
-
-    def first(self, way: Callable[[_Case, dict[str, str]], Certificate | None]) -> Certificate | None:
-        """Return the first certificate of a way, with no hypothesis in use or with those that can be."""
-        ways = [{}, uses] if (uses := self.usable()) else [uses]
-        if any(side.has(Max, Min) for side in self.sides):  # seldom decided without them
-            ways.reverse()
-        for one in ways:
-            try:
-                if made := way(self, one):
-                    return made
-            except kernel.Refused:  # a search that takes more work than the kernel allows
-                continue
-        return None
-
-    def usable(self) -> dict[str, str]:
-        """Return how each hypothesis can be used: as a bound, a definition, or a fact."""
-        ways: dict[str, str] = {}
-        bounded, defined = set(self.growing), dict[str, set[str]]()
-        for n, c in enumerate(self.conditions, 1):
-            if c.kind == "at_least" and c.left.is_Symbol and c.right.is_Integer:
-                ways[f"h{n}"] = "bound"
-                bounded.add(c.left.name)
-        for n, c in enumerate(self.conditions, 1):
-            if f"h{n}" in ways:
-                continue
-            target, source = (c.right, c.left) if c.kind == "divides" else (c.left, c.right)
-            inside = set(names_of(source))
-            reached = inside | {deep for name in inside for deep in defined.get(name, set())}
-            plain = target.is_Symbol and target.name not in bounded and target.name not in defined
-            if plain and target.name not in reached:
-                ways[f"h{n}"] = "substitution"
-                defined[target.name] = reached
-                for name, deep in defined.items():
-                    if target.name in deep:
-                        defined[name] = deep | reached
-            elif c.kind == "at_least":
-                ways[f"h{n}"] = "fact"
-        return ways
-
-    def draft(self, proof: dict[str, Any]) -> Certificate:
-        """Return the sealed certificate with a proof, unchecked."""
-        if self.conditions and proof["rule"] != "point":
-            proof = {**proof, "example": self.example()}
-        return seal(
-            {
-                "format": kernel.FORMAT,
-                "statement": self.statement,
-                "variables": {name: str(low) for name, low in self.bounds.items()},
-                "hypotheses": self.hypotheses,
-                "proof": proof,
-            }
-        )
-
-    def made(self, proof: dict[str, Any]) -> Certificate | None:
-        """Return the certificate if the kernel accepts it."""
-        made = self.draft(proof)
-        return made if accepted(made) else None
-
-    def box(self, uses: dict[str, str], starts: Mapping[str, int]) -> tuple[Box, Finder] | None:
-        """Return the kernel's own box for these hypotheses, and a finder in it."""
-        draft = self.draft({"rule": "", "uses": uses, "from": {g: str(n) for g, n in starts.items()}})
-        try:
-            claim = kernel.Claim(draft)
-        except kernel.Refused:
-            return None
-        open_ = {
-            f"what h{n} leaves open": to_prefix(c.right / c.left if c.kind == "divides" else c.left - c.right)
-            for n, c in enumerate(self.conditions, 1)
-        }
-        sides = [claim.said["left"], claim.said["right"]]
-        return claim.box, Finder(claim.box, words_of(claim.box, sides, open_))
-
-    def example(self) -> dict[str, str]:
-        """Return sizes that satisfy all hypotheses, or nothing where a short search finds none."""
-        space = made(list(self.bounds), self.bounds, self.conditions)
-        found = next(space.valid(MOST_POINTS), {})
-        return {name: str(found[name]) for name in self.bounds} if found else {}
+    >>> from symacct.algebra.symbols import as_expr, symbol
+    >>> n = symbol("n")
+    >>> certify_iff((2 * n, "<=", as_expr(6)), (n, "<=", as_expr(3)))["proof"]["rule"]
+    'iff'
+    """
+    case = made_case(*first, bounds, hypotheses, also=(second[0], second[2]))
+    parts = [case.under(*one) for one in (first, second)]
+    statement = {"relation": "iff", "first": parts[0].said, "second": parts[1].said}
+    return case.certificate(thresholds.both_ways(*parts), statement)
 
 
-def _turned(condition: Condition) -> Condition:
-    """Return an equation with a bare name on its left, where it has one on its right."""
-    turn = condition.kind == "equal" and not condition.left.is_Symbol and condition.right.is_Symbol
-    return Condition("equal", condition.right, condition.left) if turn else condition
+def certify_refuted_iff(
+    first: tuple[Expr, str, Expr],
+    second: tuple[Expr, str, Expr],
+    point: Mapping[str, int | Fraction],
+    bounds: Bounds = 1,
+    hypotheses: Sequence[Condition] = (),
+) -> Certificate | None:
+    """Return a certificate that at a point one comparison holds and the other does not."""
+    case = made_case(*first, bounds, hypotheses, also=(second[0], second[2]), refuted=True)
+    parts = [case.under(*one) for one in (first, second)]
+    statement = {"relation": "iff", "first": parts[0].said, "second": parts[1].said}
+    return case.certificate({"rule": "point", "uses": {}, "point": _at(case, point)}, statement)
 
 
-def _equal(case: _Case, uses: dict[str, str]) -> Certificate | None:
-    if made := case.made({"rule": "identity", "uses": uses}):
-        return made
-    found = case.box(uses, {})
-    if found is None:
-        return None
-    box, finder = found
-    left, right = (box.read(case.said[side]) for side in ("left", "right"))
-    below = finder.find(box.minus(right, left))
-    above = finder.find(box.minus(left, right)) if below else None
-    return case.made({"rule": "both", "uses": uses, "below": below, "above": above}) if above else None
+def certify_min(
+    inner: Expr,
+    name: str,
+    least: Expr,
+    place: Expr | None = None,
+    bounds: Bounds = 1,
+    hypotheses: Sequence[Condition] = (),
+) -> Certificate | None:
+    """Return a certificate that the least value over a variable is `least`, reached at a place.
+
+    >>> from symacct.algebra.symbols import symbol
+    >>> from sympy import sqrt
+    >>> n, k = symbol("n"), symbol("k")
+    >>> certify_min(n / k + k, "k", 2 * sqrt(n), sqrt(n), {"k": POSITIVE})["proof"]["rule"]
+    'least'
+    """
+    case = made_case(inner, "=", least, bounds, hypotheses, also=() if place is None else (place,))
+    return minima.minimum(case, name, place)
 
 
-def _ordered(case: _Case, uses: dict[str, str]) -> Certificate | None:
-    found = case.box(uses, {})
-    if found is None:
-        return None
-    box, finder = found
-    left, right = (box.read(case.said[side]) for side in ("left", "right"))
-    gap = box.minus(right, left) if case.relation[0] == "<" else box.minus(left, right)
-    witness = finder.find(gap, strict=case.relation in "<>")
-    return case.made({"rule": "nonnegative", "uses": uses, "witness": witness}) if witness else None
+def certify_argmin(
+    inner: Expr,
+    name: str,
+    place: Expr,
+    bounds: Bounds = 1,
+    hypotheses: Sequence[Condition] = (),
+    *,
+    where_possible: bool = False,
+) -> Certificate | None:
+    """Return a certificate that the least value over a variable is at `place`, and nowhere else.
+
+    With `where_possible` this is claimed only of sizes at which the place is one of the values of the variable.
+    """
+    case = made_case(inner, "=", place, bounds, hypotheses)
+    return minima.place_of(case, name, possible=where_possible)
 
 
-def _starts(case: _Case) -> Iterator[dict[str, int]]:
-    for start in STARTS:
-        if start is None:
-            yield {}
-        else:
-            yield {name: max(start, case.bounds[name]) for name in case.growing}
+def certify_refuted_min(
+    form: str,
+    inner: Expr,
+    name: str,
+    claimed: Expr,
+    point: Mapping[str, int | Fraction],
+    bounds: Bounds = 1,
+    hypotheses: Sequence[Condition] = (),
+    *,
+    where_possible: bool = False,
+) -> Certificate | None:
+    """Return a certificate that a ``min`` or ``argmin`` is another: less at a point, or more everywhere there.
+
+    Args:
+        form: ``min`` or ``argmin``.
+        inner: the formula.
+        name: what varies.
+        claimed: the least value, or the place.
+        point: the sizes; with `name` where that gives less.
+        bounds: the least values.
+        hypotheses: the conditions.
+        where_possible: an argmin is claimed only where the place is possible.
+    """
+    case = made_case(inner, "=", claimed, bounds, hypotheses, refuted=True)
+    return minima.refuted(case, form, name, {key: Fraction(value) for key, value in point.items()},
+                          possible=where_possible)  # fmt: skip
 
 
-def _rate(case: _Case, uses: dict[str, str], factor: Expr | None = None) -> Certificate | None:
-    for starts in _starts(case):
-        found = case.box(uses, starts)
-        if found is None:
-            return None
-        box, finder = found
-        left, right = (box.read(case.said[side]) for side in ("left", "right"))
-        target = right if factor is None else box.product(right, box.read(to_prefix(factor)))
-        gap = box.minus(left, target)
-        if not box.sure(right, strict=True):
-            continue
-        rate = rate_for(finder, box.over(gap, right), case.growing, box.moving)
-        if rate is None:
-            return None
-        for times in (1, 2, 4):
-            constant = rate.constant if times == 1 else ["*", str(times), rate.constant]
-            room = box.product(box.product(box.read(constant), rate.falling(box)), right)
-            below = finder.find(box.minus(room, gap))
-            above = finder.find(box.plus(room, gap)) if below else None
-            if not above:
-                continue
-            proof = {
-                "rule": "rate", "uses": uses, "constant": constant, "over": rate.over,
-                "from": {g: str(n) for g, n in starts.items()}, "below": below, "above": above,
-            }  # fmt: skip
-            proof |= {} if factor is None else {"factor": to_prefix(factor)}
-            if made := case.made(proof):
-                return made
-    return None
+def _at(case: Any, point: Mapping[str, int | Fraction]) -> dict[str, Any]:
+    """Return a point with the least value of what it does not name."""
+    return {
+        name: number(Fraction(point.get(name, (one.least or 0) + one.above)))
+        for name, one in case.variables.items()
+    }
 
 
-def _bounded(case: _Case, uses: dict[str, str]) -> Certificate | None:
-    for starts in _starts(case):
-        found = case.box(uses, starts)
-        if found is None:
-            return None
-        box, finder = found
-        left, right = (box.read(case.said[side]) for side in ("left", "right"))
-        if not box.sure(right, strict=True):
-            continue
-        most = constant_for(finder, box.over(left, right), case.growing, box.moving)
-        if most is None:
-            return None
-        for times in (1, 2, 4):
-            constant = most if times == 1 else ["*", str(times), most]
-            room = box.product(box.read(constant), right)
-            proof = {
-                "rule": "constants", "uses": uses, "constant": constant,
-                "from": {g: str(n) for g, n in starts.items()},
-                "below": finder.find(box.minus(room, left)), "above": finder.find(box.plus(room, left)),
-            }  # fmt: skip
-            if case.relation == "Theta":
-                proof |= _under(case, box, finder) or {}
-            if proof["below"] and proof["above"] and (made := case.made(proof)):
-                return made
-    return None
+def with_said(
+    certificate: Certificate, *, text: str = "", read: str = "", rests: Sequence[Rest] = ()
+) -> Certificate | None:
+    """Return the certificate with the text as typed, the claim as read, and what the derivation says.
 
-
-def _under(case: _Case, box: Box, finder: Finder) -> dict[str, Any] | None:
-    left, right = (box.read(case.said[side]) for side in ("left", "right"))
-    if not box.sure(left, strict=True):
-        return None
-    for smaller in finder.lowered(left):
-        if not box.sure(smaller, strict=True):
-            continue
-        most = constant_for(finder, box.over(right, smaller), case.growing, box.moving)
-        for times in (1, 2, 4) if most is not None else ():
-            least = ["/", "1", ["*", str(times), most]]
-            witness = finder.find(box.minus(left, box.product(box.read(least), right)))
-            if witness:
-                return {"least": least, "witness": witness}
-    return None
-
-
-def _elsewhere(case: _Case, uses: dict[str, str]) -> Certificate | None:
-    """Refute by the limit of the ratio."""
-    if case.relation == "O":
-        return None
-    left, right = (_under_definitions(case, uses, side) for side in case.sides)
-    try:
-        gap = degree_in(left, case.growing) - degree_in(right, case.growing)
-        leads = [leading_term(side, case.growing)[0] for side in (left, right)]
-    except RuleError:
-        return None
-    if gap > 0:
-        return None
-    factor = normal(leads[0] / leads[1]) if gap == 0 and leads[1] != 0 else Integer(0)
-    return _rate(case, uses, factor)
-
-
-def _unbounded(case: _Case, uses: dict[str, str]) -> Certificate | None:
-    """Refute by growth without bound."""
-    for starts in _starts(case):
-        found = case.box(uses, starts)
-        if found is None:
-            return None
-        box, finder = found
-        left, right = (box.read(case.said[side]) for side in ("left", "right"))
-        if not (box.sure(left, strict=True) and box.sure(right, strict=True)):
-            continue
-        for over in (word for g in case.growing for word in (["var", g], ["sqrt", ["var", g]])):
-            grown = box.product(right, box.read(over))
-            most = constant_for(finder, box.over(grown, left), case.growing, box.moving)
-            for times in (1, 2, 4) if most is not None else ():
-                slope = ["/", "1", ["*", str(times), most]]
-                witness = finder.find(box.minus(left, box.product(box.read(slope), grown)))
-                proof = {
-                    "rule": "growth", "uses": uses, "constant": slope, "over": [over],
-                    "from": {g: str(n) for g, n in starts.items()}, "witness": witness,
-                }  # fmt: skip
-                if witness and (made := case.made(proof)):
-                    return made
-    return None
-
-
-def _under_definitions(case: _Case, uses: dict[str, str], side: Expr) -> Expr:
-    for _ in case.conditions:
-        for n, c in enumerate(case.conditions, 1):
-            if uses.get(f"h{n}") == "substitution" and c.kind == "equal":
-                side = normal(side.xreplace({c.left: c.right}))
-    return side
-
-
-def as_fraction(value: Expr) -> Fraction:
-    """Return a rational number of sympy as a fraction."""
-    return Fraction(int(value.p), int(value.q))
+    All of it is covered by the digest, and said by ``verify``.
+    """
+    said = {"text": text, "read": read, "rests": [one.said for one in rests]}
+    kept = {key: value for key, value in certificate.items() if key != "digest"}
+    more = {key: value for key, value in said.items() if value}
+    made = seal({**kept, "statement": {**certificate["statement"], **more}})
+    return made if accepted(made) else None

@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING, Any
 from symacct import kernel
 from symacct.errors import LimitError, RuleError
 from symacct.proof.certificate import (
+    POSITIVE,
+    Least,
+    Rest,
+    certify_argmin,
     certify_asymptotic,
     certify_identity,
+    certify_iff,
     certify_inequality,
+    certify_limit,
+    certify_min,
     certify_order,
     certify_refutation,
     certify_refuted_limit,
@@ -19,7 +26,7 @@ from symacct.proof.ledger import with_ledger
 from symacct.terms import flops_scope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from sympy import Expr
 
@@ -39,6 +46,11 @@ class Certified:
     note: str
 
 
+def bounds_of(domain: Domain) -> dict[str, int | Least]:
+    """Return the declarations of a domain: least values, and which names are positive real numbers."""
+    return {**domain.lower, **dict.fromkeys(domain.real, POSITIVE)}
+
+
 def certify_relation(left: Expr, relation: str, right: Expr, domain: Domain) -> Certificate | None:
     """Return a certificate of a relation on a domain, or None where no proof is found.
 
@@ -48,43 +60,50 @@ def certify_relation(left: Expr, relation: str, right: Expr, domain: Domain) -> 
     >>> certify_relation(n**2 + 1, ">=", 2 * n, Domain())["statement"]["relation"]
     '>='
     """
-    bounds, hypotheses = domain.lower, domain.stated
+    bounds, hypotheses = bounds_of(domain), domain.stated
     if relation == "=":
         return _asked(lambda: certify_identity(left, right, bounds, hypotheses))
     return _asked(lambda: certify_inequality(left, relation, right, bounds, hypotheses))
 
 
-def certify_growth(left: Expr, relation: str, right: Expr, regime: Regime) -> Certificate | None:
+def certify_growth(
+    left: Expr, relation: str, right: Expr, regime: Regime, rests: Sequence[Rest] = ()
+) -> Certificate | None:
     """Return a certificate of ``~``, ``O`` or ``Theta`` as sizes grow, or None."""
-    growing, domain = regime.growing, regime.domain
+    growing, hypotheses, bounds = regime.growing, regime.domain.stated, bounds_of(regime.domain)
     if relation == "~":
-        return _asked(lambda: certify_asymptotic(left, right, growing, domain.lower, domain.stated))
+        return _asked(lambda: certify_asymptotic(left, right, growing, bounds, hypotheses, rests))
     both = relation == "Theta"
     return _asked(
-        lambda: certify_order(left, right, growing, both=both, bounds=domain.lower, hypotheses=domain.stated)
+        lambda: certify_order(
+            left, right, growing, both=both, bounds=bounds, hypotheses=hypotheses, rests=rests
+        )
     )
 
 
-def certify_iff(
+def certify_threshold(
     condition: tuple[Expr, str, Expr], threshold: tuple[Expr, str, Expr], domain: Domain
 ) -> Certificate | None:
     """Return a certificate that a condition holds exactly where a size is on one side of a threshold."""
-    del condition, threshold, domain
-    return None
+    return _asked(lambda: certify_iff(condition, threshold, bounds_of(domain), domain.stated))
 
 
 def certify_minimum(
     form: str, name: str, inner: Expr, claimed: Expr, place: Expr, domain: Domain
 ) -> Certificate | None:
     """Return a certificate that nothing is below a least value, and that a place reaches it."""
-    del form, name, inner, claimed, place, domain
-    return None
+    bounds, hypotheses = bounds_of(domain), domain.stated
+    if form == "argmin":
+        return _asked(lambda: certify_argmin(inner, name, claimed, bounds, hypotheses))
+    return _asked(lambda: certify_min(inner, name, claimed, place, bounds, hypotheses))
 
 
-def certify_limit(inner: Expr, claimed: Expr, regime: Regime) -> Certificate | None:
+def certify_tending(
+    inner: Expr, claimed: Expr, regime: Regime, rests: Sequence[Rest] = ()
+) -> Certificate | None:
     """Return a certificate that a formula tends to a limit."""
-    del inner, claimed, regime
-    return None
+    bounds = bounds_of(regime.domain)
+    return _asked(lambda: certify_limit(inner, claimed, regime.growing, bounds, regime.domain.stated, rests))
 
 
 def _asked(build: Callable[[], Certificate | None]) -> Certificate | None:
@@ -118,16 +137,19 @@ def certify(verdict: Verdict, account: Account | None = None) -> Certified:
 
 def _refutation(verdict: Verdict) -> Certificate | None:
     """Return the certificate that a claim fails at sizes, or in the limit."""
-    left, right, relation, domain = verdict.left, verdict.right, verdict.claim.relation, verdict.box
-    if left is None or right is None or verdict.extremum is not None or verdict.threshold is not None:
+    if verdict.sides is None or verdict.extremum is not None or verdict.threshold is not None:
         return None
+    left, right = verdict.sides.left.expr, verdict.sides.right.expr
+    relation, domain = verdict.claim.relation, verdict.box
     point = verdict.decision.point
     if point is None:
         return _asked(
-            lambda: certify_refuted_limit(left, relation, right, verdict.growing, domain.lower, domain.stated)
+            lambda: certify_refuted_limit(
+                left, relation, right, verdict.growing, bounds_of(domain), domain.stated
+            )
         )
-    at = {name: int(value) for name, value in point.sizes if value == int(value)}
-    return _asked(lambda: certify_refutation(left, relation, right, at, domain.lower, domain.stated))
+    at = dict(point.sizes)
+    return _asked(lambda: certify_refutation(left, relation, right, at, bounds_of(domain), domain.stated))
 
 
 def _total(verdict: Verdict) -> str | None:

@@ -15,7 +15,7 @@ from symacct.algebra.normal import is_zero, normal
 from symacct.algebra.sign import sign_on_box
 from symacct.algebra.symbols import symbol
 from symacct.errors import FormulaError, RuleError, SizeError
-from symacct.proof.certified import certify_limit, certify_minimum
+from symacct.proof.certified import certify_tending, certify_minimum
 from symacct.proof.decide import NO_SIZES, Decision
 from symacct.proof.growth import rays, regimes_of, trend
 from symacct.proof.least import compare_least
@@ -127,8 +127,9 @@ def judge_minimum(form: str, name: str, inner: Expr, claimed: Expr, domain: Doma
     for place in places(form, name, inner, claimed, domain):
         made = certify_minimum(form, name, inner, claimed, place, domain)
         if made is not None:
-            kind = "real" if name in domain.real else "integer"
-            why = f"no {kind} {name} gives less, and {name} = {place} gives that much"
+            why = f"no integer {name} gives less, and one gives that much"
+            if name in domain.real:
+                why = f"no real {name} gives less, and {name} = {place} gives that much"
             return Decision("proved", why, limit=claimed, certificate=made)
     return Decision("undecided", f"holds at {tried.points} points, not proved")
 
@@ -228,7 +229,7 @@ def judge_limit(
             return Decision("refuted", f"it tends to {shown} as {name} -> oo", limit=true, ray=ray.describe())
     if not ways:
         return Decision("undecided", NO_SIZES)
-    made = certify_limit(inner, claimed, regime)
+    made = certify_tending(inner, claimed, regime)
     if made is not None:
         why = f"the leading term has degree 0 as {name} -> oo"
         return Decision("proved", why, limit=claimed, certificate=made)

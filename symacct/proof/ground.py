@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from symacct import kernel
 from symacct.algebra.feasible import weights
+from symacct.kernel.facts import fact
 from symacct.proof.prefix import Prefix, number
 
 if TYPE_CHECKING:
@@ -74,21 +75,21 @@ class Ground:
         """
         self.finder, self.box, self.shifted = finder, finder.box, shifted
         self.tight: dict[str, tuple[Fraction, str, Fraction]] = {}
-        for name, fact in sorted(self.box.facts.items()):
-            self._raise(name, fact)
+        for name, given in sorted(self.box.facts.items()):
+            self._raise(name, given)
         used = {name for _, name, _ in self.tight.values()}
         rest = [name for name in sorted(self.box.facts) if name not in used]
         self.given = self._moved_all([({"hypothesis": name}, self.box.facts[name]) for name in rest])
         self.atoms: dict[str, tuple[Known, ...]] = {}
 
-    def _raise(self, name: str, fact: Ratio) -> None:
+    def _raise(self, name: str, given: Ratio) -> None:
         """Note ``c*g >= d`` as a bound of g."""
-        terms = {m: c for m, c in fact[0].items() if m}
-        if len(terms) != 1 or fact[1] != kernel.ONE:
+        terms = {m: c for m, c in given[0].items() if m}
+        if len(terms) != 1 or given[1] != kernel.ONE:
             return
         ((monomial, slope),) = terms.items()
         if len(monomial) == 1 and monomial[0][1] == 1 and slope > 0:
-            generator, least = monomial[0][0], -fact[0].get((), Fraction(0)) / slope
+            generator, least = monomial[0][0], -given[0].get((), Fraction(0)) / slope
             known = self.box.lower.get(generator)
             if known is None or least > known:
                 self.tight[generator] = (least, name, slope)
@@ -171,14 +172,14 @@ class Ground:
         """Return what holds of a rounding, or of the largest or least of several; worked out once."""
         if str(word) not in self.atoms:
             extreme = word[0] in {"min", "max"}
-            ((((generator, _),), _),) = self.box.read(word)[0].items()
+            generator = max(g for m in self.box.read(word)[0] for g, _ in m if "[" in g)
             sides = range(len(word) - 1 if extreme else 2)
-            facts = [({"atom": word, "side": str(side)}, self.box.fact(word, side)) for side in sides]
+            facts = [({"atom": word, "side": str(side)}, fact(self.box, {"atom": word, "side": str(side)})[0]) for side in sides]
             self.atoms[str(word)] = self._moved_all(facts, generator if extreme else "")
         return self.atoms[str(word)]
 
     def _moved_all(self, facts: list[tuple[dict[str, Any], Ratio]], atom: str = "") -> tuple[Known, ...]:
-        found = ((factor, self.moved(fact[0]), fact[1]) for factor, fact in facts)
+        found = ((factor, self.moved(worth[0]), worth[1]) for factor, worth in facts)
         return tuple(Known(atom, factor, poly, scale) for factor, poly, scale in found if poly is not None)
 
     # ---- writing it down ----

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from sympy import Add, Expr, Integer, Max, Min, Mul, Pow, Rational, Sum, Symbol, ceiling, floor
+from sympy import Add, Expr, Integer, Max, Min, Mul, Pow, Rational, Sum, Symbol, ceiling, floor, log
 
 from symacct.algebra.symbols import index_symbol, symbol
 from symacct.errors import RuleError
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Prefix = Any
 """A string (an integer) or a list: an operator and its operands."""
 
-HEADS: dict[type[Expr], str] = {ceiling: "ceil", floor: "floor", Max: "max", Min: "min"}
+HEADS: dict[type[Expr], str] = {ceiling: "ceil", floor: "floor", Max: "max", Min: "min", log: "log"}
 
 
 def to_prefix(expr: Expr) -> Prefix:
@@ -44,7 +44,7 @@ def to_prefix(expr: Expr) -> Prefix:
         return ["sum", index.name, to_prefix(first), to_prefix(last + 1), to_prefix(expr.function)]
     raise RuleError(
         "a certificate cannot say this",
-        expected="sums, products, powers, roots, ceil, floor, max, min",
+        expected="sums, products, powers, roots, logarithms, ceil, floor, max, min",
         got=str(expr)[:64],
     )
 

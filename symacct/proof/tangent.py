@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sympy import Integer, Pow, Rational
+from sympy import Integer, Max, Min, Pow, Rational, ceiling
 
 from symacct.algebra.normal import is_zero, normal
 from symacct.algebra.symbols import symbol
@@ -37,3 +37,24 @@ def _power(term: Expr, at: Expr) -> Expr | None:
     rest, power = term.as_independent(at)
     exponent = power.as_powers_dict().get(at, Integer(0)) if power != 1 else Integer(0)
     return exponent if power in (1, at**exponent) and at not in rest.free_symbols else None
+
+
+def roots_of(inner: Expr, name: str) -> list[Expr]:
+    """Return what is 0 at the least value of the terms ``a/k + b*k`` in a formula: their square shows it.
+
+    >>> print(roots_of(3 * symbol("L") / symbol("k") + 3 * symbol("k"), "k"))
+    [-sqrt(3)*sqrt(L) + sqrt(3)*k]
+    """
+    found: list[Expr] = []
+    at = symbol(name)
+    forms = [inner, *sorted((one for atom in inner.atoms(Max, Min, ceiling) for one in atom.args), key=str)]
+    for form in forms:
+        flat = normal(form.replace(ceiling, lambda inside: inside))
+        parts = {
+            power: normal(sum(t for t in flat.as_ordered_terms() if _power(t, at) == power)) for power in (-1, 1)
+        }
+        if 0 not in parts.values():
+            above, slope = normal(parts[-1] * at), normal(parts[1] / at)
+            root = normal(Pow(slope, Rational(1, 2)) * at - Pow(above, Rational(1, 2)))
+            found += [root] if root not in found else []
+    return found

@@ -16,7 +16,7 @@ from symacct.algebra.tables import build
 from symacct.algebra.terms import fraction, read
 from symacct.claims import Claim, read_claim, resolve
 from symacct.errors import FormulaError
-from symacct.proof.certified import certify_iff
+from symacct.proof.certified import certify_threshold
 from symacct.proof.decide import EXACT, NO_SIZES, Decision, counterexample_at
 from symacct.proof.enclosure import UndefinedError, sign_between
 from symacct.proof.points import Space, sample, smallest
@@ -202,7 +202,7 @@ def _decided(relation: str, left: Expr, right: Expr, threshold: Threshold, domai
         seen += found is not None
     if not seen:
         return Decision("undecided", NO_SIZES)
-    made = certify_iff((left, relation, right), (name, threshold.relation, value), domain)
+    made = certify_threshold((left, relation, right), (name, threshold.relation, value), domain)
     if made is not None:
         return Decision("proved", BOTH_WAYS, certificate=made)
     return Decision("undecided", f"holds at {seen} points, not proved")

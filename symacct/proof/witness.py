@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Any
 from symacct import kernel
 from symacct.algebra.budget import check_time
 from symacct.algebra.feasible import weights
+from symacct.kernel.facts import fact
+from symacct.proof.apart import apart
 from symacct.proof.ground import Ground
+from symacct.proof.linear import combined
 from symacct.proof.prefix import Prefix, number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from symacct.kernel import Box, Monomial, Poly, Ratio
 
@@ -24,28 +27,48 @@ SHIFT: dict[str, Any] = {"kind": "shift"}
 MOST_TERMS, MOST_SQUARES, MOST_SCALED, DEEPEST, MOST_OPERANDS = 60, 60, 600, 3, 2
 Moved = dict[object, Fraction]
 Known = tuple[Prefix, dict[str, Any], Moved | None]
-ATOMS = ("floor", "ceil", "min", "max")
+ATOMS = ("floor", "ceil", "min", "max", "log")
 
 
 class Finder:
     """Finds witnesses in one box; `words` are prefix forms of the box's variables."""
 
-    def __init__(self, box: Box, words: dict[str, Prefix]) -> None:
-        """Keep the box and its words; ``words`` maps a generator of the kernel to what it stands for."""
-        self.box = box
-        self.words = words
+    def __init__(
+        self, box: Box, words: dict[str, Prefix], hints: Sequence[Prefix] = (), points: Sequence[dict[str, float]] = ()
+    ) -> None:
+        """Keep the box and its words; ``words`` maps a generator of the kernel to what it stands for.
+
+        ``hints`` are expressions whose squares may help; ``points`` are sizes to try what is looked for at.
+        """
+        self.box, self.words, self.hints, self.points = box, words, hints, points
         self.grounds = (Ground(self, shifted=False), Ground(self, shifted=True))
 
     def find(self, value: Ratio, *, strict: bool = False, depth: int = 0) -> dict[str, Any] | None:
         """Return a witness that the kernel accepts, or None."""
         check_time()
         if depth == 0:
-            self.box.work = 0
+            self.box.meter.work = self.box.meter.parts = 0
         if self.box.sure(value, strict=strict):
             return SHIFT
+        found = self._direct(value, strict=strict, depth=depth)
+        return found or self._whole(value, strict=strict, depth=depth)
+
+    def _whole(self, value: Ratio, *, strict: bool, depth: int) -> dict[str, Any] | None:
+        """Find one for an integer by showing that it is more than -1."""
+        if strict or depth >= DEEPEST or not value[0] or not self.box.integral(value):
+            return None
+        if not self._atoms(value, ("floor", "ceil")) and not self.box.strict:
+            return None
+        above = self.box.plus(value, kernel.constant(1))
+        found = self.find(above, strict=True, depth=depth + 1)
+        return {"kind": "whole", "witness": found} if found else None
+
+    def _direct(self, value: Ratio, *, strict: bool, depth: int) -> dict[str, Any] | None:
         for ground in self.grounds:
             if found := ground.find(value, strict=strict):
                 return found
+        if depth == 0 and self._atoms(value, ("min", "max")) and (found := apart(self, value, strict=strict)):
+            return found
         if depth < DEEPEST:
             for name in self._atoms(value, ("min", "max")):
                 if self._bounds_it(value, name) and (
@@ -55,7 +78,11 @@ class Finder:
         operands = sum(len(self.words[name]) - 1 for name in self._atoms(value, ("min", "max")))
         if operands > (0 if depth else MOST_OPERANDS):
             return None
-        return self._combined(value, strict=strict) or self._unrounded(value, strict=strict, depth=depth)
+        return (
+            self._combined(value, strict=strict)
+            or self._unrounded(value, strict=strict, depth=depth)
+            or (combined(self, value, strict=strict) if depth <= 1 else None)
+        )
 
     def atoms_of(self, value: Ratio) -> list[Prefix]:
         """Return what is rounded, or the least or largest of several, in a fraction."""
@@ -100,20 +127,20 @@ class Finder:
         yield value
         for name in self._atoms(value, ("max",)):
             for operand in self.words[name][1:]:
-                yield self._replaced(value, name, operand)
+                yield self.replaced(value, name, operand)
 
     def _cases(self, value: Ratio, name: str, *, strict: bool, depth: int) -> dict[str, Any] | None:
         each = []
         if any(g == name for m in value[1] for g, _ in m):
             return None
         for operand in self.words[name][1:]:
-            one = self.find(self._replaced(value, name, operand), strict=strict, depth=depth + 1)
+            one = self.find(self.replaced(value, name, operand), strict=strict, depth=depth + 1)
             if one is None:
                 return None
             each.append(one)
         return {"kind": "cases", "atom": self.words[name], "each": each}
 
-    def _replaced(self, value: Ratio, name: str, operand: Prefix) -> Ratio:
+    def replaced(self, value: Ratio, name: str, operand: Prefix) -> Ratio:
         part, result = self.box.read(operand), kernel.constant(0)
         for monomial, c in value[0].items():
             term: Ratio = {tuple(pair for pair in monomial if pair[0] != name): c}, value[1]
@@ -128,8 +155,8 @@ class Finder:
         """Subtract weighted squares and facts, so that the shift shows what is left."""
         if len(value[0]) > MOST_TERMS:
             return None
-        known = [(times, factor, self._moved(worth)) for times, factor, worth in self._known(value)]
-        target = self._moved((value[0], kernel.ONE))
+        known = [(times, factor, self.moved(worth)) for times, factor, worth in self._known(value)]
+        target = self.moved((value[0], kernel.ONE))
         usable = [one for one in known if one[2] is not None]
         if target is None or not usable:
             return None
@@ -138,8 +165,8 @@ class Finder:
             right[()] = right.get((), Fraction(0)) + Fraction(1, 1000)
         columns = [{m: -c for m, c in (worth or {}).items()} for _, _, worth in usable]
         wide = len(value[0]) * len(usable) < MOST_SCALED
-        for scales in ([], self._multipliers(value[0])[1:] if wide else []):
-            stretched = [self._moved((self.box.times(m, value[0]), kernel.ONE)) or {} for m in scales]
+        for scales in ([], self.multipliers(value[0])[1:] if wide else []):
+            stretched = [self.moved((self.box.times(m, value[0]), kernel.ONE)) or {} for m in scales]
             if found := weights([*columns, *stretched], right):
                 return self._sum(value, found, usable, scales)
         return None
@@ -158,7 +185,7 @@ class Finder:
             kernel.put(scale, dict.fromkeys(monomial, w) if w else {})
         return {"kind": "sum", "scale": self.written(self.box.times(scale, value[1])), "terms": terms}
 
-    def _moved(self, value: Ratio) -> Moved | None:
+    def moved(self, value: Ratio) -> Moved | None:
         """Return the coefficients after the shift, or None where a variable has no bound."""
         moved: Poly = dict(value[0])
         for name in sorted({g for m in moved for g, _ in m}):
@@ -187,21 +214,21 @@ class Finder:
             worth = box.product((times, kernel.ONE), square)
             yield self.written(times), {"square": self.written(base[0])}, worth
         facts: list[tuple[dict[str, Any], Ratio]] = [
-            ({"hypothesis": h}, fact) for h, fact in box.facts.items()
+            ({"hypothesis": h}, given) for h, given in box.facts.items()
         ]
         for name in self._atoms(value, ATOMS):
             word = self.words[name]
             sides = range(len(word) - 1 if word[0] in {"min", "max"} else 2)
-            facts += [({"atom": word, "side": str(side)}, box.fact(word, side)) for side in sides]
-        for factor, fact in facts:
-            for monomial in self._multipliers(value[0]):
-                worth = box.product((monomial, kernel.ONE), fact)
-                cleared = box.product(worth, (fact[1], kernel.ONE))
+            facts += [({"atom": word, "side": str(side)}, fact(box, {"atom": word, "side": str(side)})[0]) for side in sides]
+        for factor, given in facts:
+            for monomial in self.multipliers(value[0]):
+                worth = box.product((monomial, kernel.ONE), given)
+                cleared = box.product(worth, (given[1], kernel.ONE))
                 if cleared[1] == kernel.ONE:
-                    times = box.times(monomial, fact[1])
+                    times = box.times(monomial, given[1])
                     yield self.written(times), factor, cleared
 
-    def _multipliers(self, top: Poly) -> list[Poly]:
+    def multipliers(self, top: Poly) -> list[Poly]:
         """Return the monomials that divide one of a sum, the small ones first."""
         found: dict[Monomial, None] = {(): None}
         for monomial in top:
@@ -242,37 +269,46 @@ class Finder:
 
     def written(self, poly: Poly) -> Prefix:
         """Return a polynomial of the kernel in prefix form."""
-        terms = [_times(number(c), self._monomial(m)) for m, c in sorted(poly.items())]
-        return terms[0] if len(terms) == 1 else ["+", *terms] if terms else "0"
-
-    def _monomial(self, monomial: Monomial) -> Prefix:
-        powers = [self.words[g] if e == 1 else ["^", self.words[g], str(e)] for g, e in monomial]
-        return powers[0] if len(powers) == 1 else ["*", *powers] if powers else "1"
+        return written(self.words, poly)
 
 
-def words_of(box: Box, sides: list[Prefix], left_open: dict[str, Prefix]) -> dict[str, Prefix]:
-    """Return what each variable of the box stands for: a name, an atom, what a hypothesis leaves open."""
-    words: dict[str, Prefix] = {name: ["var", name] for name in box.names} | left_open
-    finder = Finder(box, words)
-    for side in sides:
-        for atom in _atoms_in(side):
-            value = box.read(atom)
-            if len(value[0]) == 1 and value[1] == kernel.ONE:
-                ((monomial, _),) = value[0].items()
-                if len(monomial) == 1 and "[" in monomial[0][0]:
-                    words.setdefault(monomial[0][0], atom)
-    for name in [*box.roots, *box.roots]:
-        if all(g in words for m in box.roots[name] for g, _ in m):
-            words[name] = ["sqrt", finder.written(box.roots[name])]
-    return words
+def written(words: dict[str, Prefix], poly: Poly) -> Prefix:
+    """Return a polynomial of the kernel in prefix form."""
+    terms = [_times(number(c), _monomial(words, m)) for m, c in sorted(poly.items())]
+    return terms[0] if len(terms) == 1 else ["+", *terms] if terms else "0"
 
 
-def _atoms_in(expr: Prefix) -> Iterator[Prefix]:
-    if isinstance(expr, list) and expr[0] not in {"var", "sum"}:
-        for part in expr[1:]:
-            yield from _atoms_in(part)
-        if expr[0] in ATOMS:
-            yield expr
+def _monomial(words: dict[str, Prefix], monomial: Monomial) -> Prefix:
+    powers = [words[g] if e == 1 else ["^", words[g], str(e)] for g, e in monomial]
+    return powers[0] if len(powers) == 1 else ["*", *powers] if powers else "1"
+
+
+class Words(dict[str, Prefix]):
+    """What each variable of a box stands for: a name, an atom, what a hypothesis leaves open."""
+
+    def __init__(self, box: Box, left_open: dict[str, Prefix]) -> None:
+        """Start with the names; atoms are written when they are asked for."""
+        super().__init__({name: ["var", name] for name in box.names} | left_open)
+        self.box = box
+
+    def __contains__(self, name: object) -> bool:
+        """Say whether a variable is known to the box."""
+        return super().__contains__(name) or name in self.box.made
+
+    def get(self, name: str, default: Prefix = None) -> Prefix:  # type: ignore[override]
+        """Return what a variable stands for, or a default."""
+        return self[name] if name in self else default
+
+    def __missing__(self, name: str) -> Prefix:
+        """Write an atom from what it was made of."""
+        head, parts = self.box.made[name]
+        self[name] = [head, *(self.fraction(part) for part in parts)]
+        return self[name]
+
+    def fraction(self, value: Ratio) -> Prefix:
+        """Return a fraction in prefix form."""
+        top = written(self, value[0])
+        return top if value[1] == kernel.ONE else ["/", top, written(self, value[1])]
 
 
 def _times(left: Prefix, right: Prefix) -> Prefix:
