@@ -21,8 +21,10 @@ from symacct.proof.certificate import (
     certify_order,
     certify_refutation,
     certify_refuted_limit,
+    with_said,
 )
 from symacct.proof.ledger import with_ledger
+from symacct.proof.rests import rests_of
 from symacct.terms import flops_scope
 
 if TYPE_CHECKING:
@@ -132,7 +134,9 @@ def certify(verdict: Verdict, account: Account | None = None) -> Certified:
         return Certified(None, "no witness was found that the kernel can check")
     whole = None if account is None or verdict.outcome != "proved" else _with_rows(made, verdict, account)
     note = f"with the rows that {_total(verdict)} is the sum of" if whole else "of the formulas alone"
-    return Certified(whole or made, note)
+    rests = [] if account is None else rests_of(verdict.claim, account)
+    said = with_said(whole or made, text=verdict.stated, rests=rests)
+    return Certified(said or whole or made, note)
 
 
 def _refutation(verdict: Verdict) -> Certificate | None:

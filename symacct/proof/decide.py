@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from sympy import Expr
 
+    from symacct.proof.case import Rest
     from symacct.proof.growth import Ray
     from symacct.proof.points import Point
 
@@ -261,7 +262,9 @@ def _value(side: Expr, point: Mapping[str, int | Fraction]) -> Expr:
 # ---- growth ----
 
 
-def decide_growth(left: Expr, relation: str, right: Expr, regime: Regime) -> Decision:
+def decide_growth(
+    left: Expr, relation: str, right: Expr, regime: Regime, rests: Sequence[Rest] = ()
+) -> Decision:
     """Decide ``~``, ``O`` or ``Theta`` as sizes grow: along rays, then by a certificate.
 
     Raises:
@@ -282,7 +285,7 @@ def decide_growth(left: Expr, relation: str, right: Expr, regime: Regime) -> Dec
     seen, why, ray = along_rays(sides, relation, regime, ways)
     if ray is not None:
         return Decision("refuted", f"{why} as {grown}", limit=limit, ray=ray.describe())
-    made = certify_growth(left, relation, right, regime)
+    made = certify_growth(left, relation, right, regime, rests)
     if made is not None:
         return Decision("proved", _grown(relation, trends_of(sides, ways), grown), limit=limit, certificate=made)
     return Decision("undecided", f"holds along {seen} rays as {grown}, not proved")

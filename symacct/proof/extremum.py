@@ -17,7 +17,7 @@ from symacct.algebra.symbols import symbol
 from symacct.errors import FormulaError, RuleError, SizeError
 from symacct.proof.certified import certify_tending, certify_minimum
 from symacct.proof.decide import NO_SIZES, Decision
-from symacct.proof.growth import rays, regimes_of, trend
+from symacct.proof.growth import rays, trend
 from symacct.proof.least import compare_least
 from symacct.syntax import read_formula
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from sympy import Expr
 
     from symacct.algebra.condition import Condition
+    from symacct.proof.case import Rest
+    from symacct.proof.growth import Regime
 
 __all__ = ["Extremum", "is_convex", "judge_limit", "judge_minimum", "read_extremum", "stationary"]
 
@@ -199,16 +201,16 @@ def is_convex(inner: Expr, name: str, domain: Domain) -> bool:
 
 
 def judge_limit(
-    name: str, inner: Expr, claimed: Expr, conditions: Sequence[Condition], lower: dict[str, int], real: frozenset[str]
+    name: str, inner: Expr, claimed: Expr, regime: Regime, rests: Sequence[Rest] = ()
 ) -> Decision:
     """Return whether a formula has the claimed limit as a size grows.
 
+    >>> from symacct.proof.growth import regimes_of
     >>> n = symbol("n")
-    >>> judge_limit("n", (n + 1) / n, Integer(2), [], {}, frozenset()).reason
+    >>> judge_limit("n", (n + 1) / n, Integer(2), regimes_of([], {}, ("n",), frozenset())).reason
     'it tends to 1 as n -> oo'
     """
     _check_names(name, inner, claimed)
-    regime = regimes_of(conditions, lower, (name,), real)
     sides = [regime.domain.apply(side) for side in (inner, claimed)]
     seen = 0
     for ray in (ways := rays(regime, sides)):
@@ -229,7 +231,7 @@ def judge_limit(
             return Decision("refuted", f"it tends to {shown} as {name} -> oo", limit=true, ray=ray.describe())
     if not ways:
         return Decision("undecided", NO_SIZES)
-    made = certify_tending(inner, claimed, regime)
+    made = certify_tending(inner, claimed, regime, rests)
     if made is not None:
         why = f"the leading term has degree 0 as {name} -> oo"
         return Decision("proved", why, limit=claimed, certificate=made)

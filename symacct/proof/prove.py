@@ -25,6 +25,7 @@ from symacct.proof.growth import rays, regimes_of, together, ways_of
 from symacct.proof.instead import Instead, instead
 from symacct.proof.lookup import lookup, names_under
 from symacct.proof.machine_facts import Facts, read_facts
+from symacct.proof.rests import rests_of
 from symacct.proof.sources import Part, exact_and_claimed, parts, variations
 from symacct.proof.threshold import Threshold, Written, is_threshold, judge_threshold, read_threshold
 from symacct.syntax import read_formula
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sympy import Expr
+
+    from symacct.proof.case import Rest
 
 SECONDS = 5.0
 FEW_RAYS = 6
@@ -246,6 +249,10 @@ class _Judging:
             return replace(made, decision=decision, growing=growing)
         return replace(made, decision=decide(sides.left.expr, self.claim.relation, sides.right.expr, self.domain))
 
+    def rests(self) -> list[Rest]:
+        """Return the derived formulas that the claim rests on, with the sizes of their graph."""
+        return [] if self.account is None else rests_of(self.claim, self.account)
+
     def check_growing(self, sides: Sides) -> None:
         """Refuse what grows and is no size of the claim or its graph, or is one that is bound."""
         known = [*self.claim.names, *names_of(sides.left.expr), *names_of(sides.right.expr)]
@@ -282,7 +289,8 @@ class _Judging:
         for way in ways:
             try:
                 regime = regimes_of(conditions, {}, way, self.real)
-                decision = decide_growth(sides.left.expr, self.claim.relation, sides.right.expr, regime)
+                pair = sides.left.expr, self.claim.relation, sides.right.expr
+                decision = decide_growth(*pair, regime, self.rests())
             except SizeError:
                 if self.stated_growth:
                     raise
@@ -303,7 +311,8 @@ class _Judging:
             claimed = self.known(read_formula(extremum.claimed, self.claim.names))
         made = Verdict(self.claim, Decision("undecided", ""), sides, inner, claimed, extremum=extremum)
         if extremum.form == "lim":
-            decision = judge_limit(name, inner, claimed, (*self.said, *when), {}, self.real)
+            regime = regimes_of((*self.said, *when), {}, (name,), self.real)
+            decision = judge_limit(name, inner, claimed, regime, self.rests())
             return replace(made, decision=decision)
         whole = is_over_integers(name, inner, self.said)
         place = claimed if extremum.form == "argmin" else None

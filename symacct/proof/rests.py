@@ -6,11 +6,14 @@ import json
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from symacct.errors import RuleError
 from symacct.proof.case import Rest
 from symacct.readers.graph_json import to_data
+from symacct.syntax import walk
 
 if TYPE_CHECKING:
     from symacct.account import Account
+    from symacct.claims import Claim
     from symacct.nodes import Graph
 
 
@@ -18,6 +21,20 @@ def fingerprint(graph: Graph) -> str:
     """Return the sha256 of a graph as JSON, without its name, words and notes: what the derivation starts from."""
     data = {key: part for key, part in to_data(graph).items() if key not in {"name", "doc", "notes"}}
     return sha256(json.dumps(data, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def rests_of(claim: Claim, account: Account) -> list[Rest]:
+    """Return what the derivation says of each quantity that a claim names of its graph."""
+    trees = (claim.left, claim.right, *(one.tree for one in claim.where))
+    names = dict.fromkeys(part.name for tree in trees for part in walk(tree) if part.form == "quantity")
+    found: list[Rest] = []
+    for name in names:
+        if "(" not in name and account.has(name):
+            try:
+                found.append(rest_of(account, name))
+            except RuleError:
+                continue
+    return found
 
 
 def rest_of(account: Account, quantity: str) -> Rest:
