@@ -188,7 +188,7 @@ def try_points(
             return False
         return found is not None and found not in wanted
 
-    for point in _tried(space, normal(domain.apply(left - right)), most):
+    for point in _tried(space, normal(domain.apply(left - right)), _cost(left, right), most):
         check_time()
         try:
             found = sign(point)
@@ -205,13 +205,13 @@ def try_points(
     return Tried(seen, counterexample_at(left, right, best, shown, wanted, smallest=least), undefined)
 
 
-def _tried(space: Space, gap: Expr, most: int | None) -> Iterable[Point]:
+def _tried(space: Space, gap: Expr, cost: int, most: int | None) -> Iterable[Point]:
     """Yield the points of a sample, and more small ones where a look is cheap."""
     if most is not None:
         yield from sample(space, (), most)
         return
-    yield from sample(space, [gap] if _cost(gap) < 4 * LIGHT else [])
-    yield from space.small(max(0, MORE_POINTS // max(1, _cost(gap) // 4)))
+    yield from sample(space, [gap] if cost < 4 * LIGHT else [])
+    yield from space.small(MORE_POINTS // max(1, cost // 4))
 
 
 def _cost(*exprs: Expr) -> int:
@@ -239,13 +239,11 @@ def counterexample_at(
         DisagreementError: the second time it holds.
     """
     values = [_value(side, point) for side in (left, right)]
-    gap = values[0] - values[1]
-    number = gap if gap.is_Rational else gap.evalf(60)
-    if number.is_number and number.is_comparable:
-        sign = 0 if is_zero(gap) else 1 if number > 0 else -1
-        if sign in frozenset(good):
-            what = f"internal error: two ways to evaluate a claim disagree at {_at(point, list(point))}"
-            raise DisagreementError(what, got=f"{values[0]} against {values[1]}", fix="please report this claim")
+    found = sign_between(*values)({})
+    if found is not None and found in frozenset(good):
+        what = f"internal error: two ways to evaluate a claim disagree at {_at(point, list(point))}"
+        got = f"{values[0]} against {values[1]}"
+        raise DisagreementError(what, got=got, fix="please report this claim")
     sizes = tuple((name, value) for name, value in sorted(point.items()) if name in {*shown, *_more(point, shown)})
     return Counterexample(sizes, values[0], values[1], smallest=smallest)
 

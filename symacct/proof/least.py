@@ -167,6 +167,8 @@ class _Case:
         most = min((high for one in self.tied if (high := _largest(one, self.name)) is not None), default=None)
         if not self.real and most is not None and most < self.least + LONGEST_SCAN:
             return True
+        if self.real and any(one.kind == "above" for one in self.tied):
+            return False  # an open end may come as near as one likes
         gap = _below(self.inner) if not self.real else self.inner
         at = symbol(self.name)
         if gap is None or not self.claimed.is_Rational:
@@ -194,6 +196,8 @@ class _Case:
                 return self.misplaced(tried[0], f"{self.name} = {place} is not allowed there")
         elif not self.real:
             return self.misplaced(tried[0], f"{self.name} = {place} is no integer there")
+        elif not all(holder(one.substitute({self.name: place}))({}) for one in self.tied):
+            return self.misplaced(tried[0], f"{self.name} = {place} is not allowed there")
         here = _put(self.inner, {self.name: place})
         if here is None:
             return Least(0)

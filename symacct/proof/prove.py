@@ -12,7 +12,7 @@ from symacct.algebra.domain import Domain, domain_of
 from symacct.algebra.evaluate import check_sizes, names_of, substitute
 from symacct.algebra.normal import is_zero
 from symacct.algebra.sign import sign_on_box
-from symacct.algebra.symbols import as_expr
+from symacct.algebra.symbols import as_expr, symbol
 from symacct.build import Definition
 from symacct.claims import Claim, Sides, resolve
 from symacct.displayed import Displayed
@@ -202,8 +202,12 @@ class _Judging:
         self.stated_growth = tuple(claim.grows) or grow or said.growing
         self.values = values
         self.said = tuple(self.put(one) for one in said.conditions)
-        self.real = frozenset(facts.rates)
         self.domain = Domain()
+
+    @property
+    def real(self) -> frozenset[str]:
+        """The symbols of rates that the claim names or its quantities hold, once these are looked up."""
+        return frozenset(self.facts.rates)
 
     def put(self, one: Condition) -> Condition:
         """Return a condition with known sizes put in."""
@@ -318,6 +322,8 @@ class _Judging:
         place = claimed if extremum.form == "argmin" else None
         free, notes = self.of_quantity(name, place, when, whole=whole)
         real = self.real if whole else self.real | {name}
+        if not whole and self.account is not None and not any(_at_least_one(one, name) for one in free):
+            free.append(Condition("at_least", symbol(name), as_expr(1)))
         self.domain = domain_of((*self.said, *free), real=real, keep=(name,))
         left, right = (self.domain.apply(side) for side in (inner, claimed))
         decision = judge_minimum(extremum.form, name, inner, claimed, self.domain)
@@ -340,6 +346,11 @@ class _Judging:
             else:
                 kept.append(one)
         return kept, tuple(dict.fromkeys(notes))
+
+
+def _at_least_one(one: Condition, name: str) -> bool:
+    """Say whether a condition says of a size that it is at least a number of 1 or more."""
+    return one.kind == "at_least" and str(one.left) == name and bool(one.right.is_Rational and one.right >= 1)
 
 
 def _check_sizes(when: Iterable[Condition], values: Mapping[str, Expr]) -> None:
