@@ -39,7 +39,7 @@ def of_graph(graph: Graph) -> tuple[Condition, ...]:
         SizeError: a count is negative or fractional for all sizes.
     """
     found: dict[Condition, None] = {}
-    around = {name: () for name in graph.tensors}
+    around = dict.fromkeys(graph.tensors, ())
     repeats = {node.name: (*path, node) for node, path in walk(graph.nodes) if isinstance(node, Repeat)}
     for name, tensor in graph.tensors.items():
         ranges = _ranges(repeats[tensor.path[-1]] if tensor.path else around[name])

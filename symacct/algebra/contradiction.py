@@ -94,7 +94,9 @@ def _negated(row: Row) -> Row:
 
 def _never_divides(conditions: Sequence[Condition]) -> bool:
     """Return whether no residues satisfy all divisibilities by numbers, and the equalities, at once."""
-    known = [(int(one.left), one.right) for one in conditions if one.kind == "divides" and one.left.is_Integer]
+    known = [
+        (int(one.left), one.right) for one in conditions if one.kind == "divides" and one.left.is_Integer
+    ]
     known = [(by, over) for by, over in known if over.is_polynomial(*over.free_symbols)]
     modulus = lcm(*(by for by, _ in known))
     names = sorted({name for _, over in known for name in over.free_symbols}, key=str)
@@ -108,5 +110,7 @@ def _never_divides(conditions: Sequence[Condition]) -> bool:
 
 
 def _value(terms: Sequence[tuple[tuple[int, ...], Expr]], point: Sequence[int]) -> int:
-    total = Add(*(value * Mul(*(b**p for b, p in zip(point, powers, strict=True))) for powers, value in terms))
+    total = Add(
+        *(value * Mul(*(b**p for b, p in zip(point, powers, strict=True))) for powers, value in terms)
+    )
     return int(total)

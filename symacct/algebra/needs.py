@@ -8,12 +8,12 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from sympy import Dummy, Expr, Integer, Poly, Pow, Symbol
+from sympy import Dummy, Expr, Poly, Pow, Symbol
 
 from symacct.algebra.condition import Condition, merge
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr
-from symacct.algebra.whole import Atoms, at_least, at_least_one, parted, whole
+from symacct.algebra.whole import at_least, at_least_one, parted, whole
 from symacct.errors import SizeError
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def _lowest(form: Expr, index: Symbol, lo: Expr, hi: Expr) -> list[Expr]:
         if signs <= {-1}:
             return [last]
     degree = _degree(form, index)
-    if degree == 1 or (degree == 2 and _surely(-_coefficients(form, index)[2])):  # noqa: PLR2004
+    if degree == 1 or (degree == 2 and _surely(-_coefficients(form, index)[2])):
         return [first, last]
     count = normal(hi - lo)
     if count.is_Integer and count <= MOST_TURNS:
@@ -213,5 +213,3 @@ def _refused(form: Expr, index: Symbol, expected: str) -> SizeError:
         got=str(form),
         fix=f"give what depends on {index} in another way, or the repeat a count of at most {MOST_TURNS}",
     )
-
-

@@ -17,7 +17,6 @@ from symacct.errors import SizeError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sympy import Symbol
 
 MOST_RESIDUES = 5000
 """Points at which a polynomial is looked at to see whether a number divides it everywhere, or nowhere."""
@@ -204,11 +203,12 @@ def _sides(gap: Expr) -> Condition:
     scale = lcm(*(int(value.q) for value, _ in terms))
     values = [(int(value * scale), rest) for value, rest in terms]
     common = gcd(*(value for value, rest in values if rest != 1))
-    kept = [(value // common, rest) for value, rest in values]  # a constant is rounded down: both sides are whole
+    kept = [
+        (value // common, rest) for value, rest in values
+    ]  # a constant is rounded down: both sides are whole
     left = Add(*(value * rest for value, rest in kept if value > 0 and rest != 1))
     right = Add(*(-value * rest for value, rest in kept if value < 0 and rest != 1))
     constant = sum(value for value, rest in kept if rest == 1)
     if constant < 0 or right == 0:
         return Condition("at_least", left, normal(right - constant))
     return Condition("at_least", normal(left + constant), right)
-
