@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
-from math import lcm
+from math import lcm, prod
 from typing import TYPE_CHECKING
 
-from sympy import Add, Mul, Poly
+from sympy import Add, Poly
 
 from symacct.algebra.feasible import weights
 from symacct.algebra.normal import normal
@@ -94,10 +94,8 @@ def _negated(row: Row) -> Row:
 
 def _never_divides(conditions: Sequence[Condition]) -> bool:
     """Return whether no residues satisfy all divisibilities by numbers, and the equalities, at once."""
-    known = [
-        (int(one.left), one.right) for one in conditions if one.kind == "divides" and one.left.is_Integer
-    ]
-    known = [(by, over) for by, over in known if over.is_polynomial(*over.free_symbols)]
+    numbers = [one for one in conditions if one.kind == "divides" and one.left.is_Integer]
+    known = [(int(c.left), c.right) for c in numbers if c.right.is_polynomial(*c.right.free_symbols)]
     modulus = lcm(*(by for by, _ in known))
     names = sorted({name for _, over in known for name in over.free_symbols}, key=str)
     if not known or modulus > LARGEST_MODULUS or modulus ** len(names) > MOST_RESIDUES:
@@ -110,7 +108,7 @@ def _never_divides(conditions: Sequence[Condition]) -> bool:
 
 
 def _value(terms: Sequence[tuple[tuple[int, ...], Expr]], point: Sequence[int]) -> int:
-    total = Add(
-        *(value * Mul(*(b**p for b, p in zip(point, powers, strict=True))) for powers, value in terms)
+    return sum(
+        int(value) * prod(base**power for base, power in zip(point, powers, strict=True))
+        for powers, value in terms
     )
-    return int(total)

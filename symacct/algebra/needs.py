@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Ranges = Mapping[Symbol, tuple[Expr, Expr]]
 
 MOST_TURNS = 64
-"""How many turns of a repeat are looked at one by one where a formula neither rises nor falls with its index."""
+"""How many turns of a repeat are looked at one by one where a formula neither rises nor falls."""
 
 
 def needs(expr: Expr | int, least: int, ranges: Ranges | None = None) -> tuple[Condition, ...]:
@@ -48,7 +48,7 @@ def needs(expr: Expr | int, least: int, ranges: Ranges | None = None) -> tuple[C
     if form.is_number:
         _require_count(form, least)
         return ()
-    around = {index: ends for index, ends in (ranges or {}).items()}
+    around = dict(ranges or {})
     if any(normal(hi - lo) == 0 for index, (lo, hi) in around.items() if index in form.free_symbols):
         return ()
     found = [c for part in _without_indices(form, around) for c in whole(part)]
@@ -118,7 +118,7 @@ def _differences(form: Expr, index: Symbol, lo: Expr, hi: Expr) -> list[Expr]:
 
 
 def _whole_powers(form: Expr, index: Symbol) -> bool:
-    """Return whether an index stands in exponents of numbers alone, times what has no index and no fraction."""
+    """Return whether an index stands in exponents of numbers, in a formula that has no fraction."""
     powers = [p for p in form.atoms(Pow) if index in p.exp.free_symbols]
     if not powers or any(not p.base.is_Integer or p.base < 1 or _rise(p.exp, index) < 0 for p in powers):
         return False

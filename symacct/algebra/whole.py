@@ -24,7 +24,7 @@ MOST_RESIDUES = 5000
 
 @dataclass(slots=True)
 class Atoms:
-    """What stands for the parts of a formula that are no polynomials: ``ceil``, ``floor``, ``max``, ``2^L``."""
+    """What stands for the parts of a formula that are no polynomials: ``ceil``, ``max``, ``2^L``."""
 
     back: dict[Expr, Expr] = field(default_factory=dict)
     conditions: list[Condition] = field(default_factory=list)
@@ -198,14 +198,13 @@ def at_least(form: Expr, least: int) -> Iterator[Condition]:
 
 
 def _sides(gap: Expr) -> Condition:
-    """Return ``gap >= 0`` over whole numbers, its common factor taken out and each term where it is positive."""
+    """Return ``gap >= 0`` over whole numbers, each term on the side where it is positive."""
     terms = [term.as_coeff_Mul() for term in Add.make_args(gap)]
     scale = lcm(*(int(value.q) for value, _ in terms))
     values = [(int(value * scale), rest) for value, rest in terms]
     common = gcd(*(value for value, rest in values if rest != 1))
-    kept = [
-        (value // common, rest) for value, rest in values
-    ]  # a constant is rounded down: both sides are whole
+    # over the common factor a constant is rounded down: both sides are whole
+    kept = [(value // common, rest) for value, rest in values]
     left = Add(*(value * rest for value, rest in kept if value > 0 and rest != 1))
     right = Add(*(-value * rest for value, rest in kept if value < 0 and rest != 1))
     constant = sum(value for value, rest in kept if rest == 1)
