@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 from symacct.algebra.needs import equal, needs
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr, check_name, symbol
+from symacct.build.reserved import free_names
 from symacct.build.words import worded
 from symacct.counts import of_node
 from symacct.errors import GraphError, SizeError, SymacctError, unknown
@@ -125,6 +126,7 @@ class Scope(ABC):
             sizes = dict.fromkeys(sizes.split(), "")
         self.name = name
         self.sizes = {check_name(size): meaning for size, meaning in sizes.items()}
+        free_names([*self.sizes, *(where or {})], f"graph {name}")
         self.doc = doc
         self.tensors: dict[str, Tensor] = {}
         self.indices: dict[str, Expr] = {}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from symacct.algebra.condition import merge
 from symacct.algebra.contradiction import contradictory, implied
+from symacct.build.reserved import free_names
 from symacct.counts import of_graph
 from symacct.errors import SizeError, unknown
 from symacct.nodes import Graph, Repeat, refuse, walk
@@ -30,6 +31,7 @@ def check(graph: Graph) -> Graph:
     Raises:
         SymacctError: it is not; the error names the node, tensor or repeat, and the nodes on a cycle.
     """
+    free_names([*graph.sizes, *graph.aliases], f"graph {graph.name}")
     _labels(graph)
     _regions(graph)
     repeats = {node.name: (*around, node) for node, around in walk(graph.nodes) if isinstance(node, Repeat)}
