@@ -38,16 +38,17 @@ def of_graph(graph: Graph) -> tuple[Condition, ...]:
     Raises:
         SizeError: a count is negative or fractional for all sizes.
     """
-    found: dict[Condition, None] = {}
-    around = dict.fromkeys(graph.tensors, ())
+    found = dict.fromkeys(graph.conditions)
     repeats = {node.name: (*path, node) for node, path in walk(graph.nodes) if isinstance(node, Repeat)}
     for name, tensor in graph.tensors.items():
         ranges = _ranges(repeats[tensor.path[-1]] if tensor.path else around[name])
-        found |= dict.fromkeys(c for dim in tensor.dims if not dim.is_Symbol for c in needs(dim, 1, ranges))
+        found |= dict.fromkeys(
+            c for dim in tensor.dims if not dim.is_Symbol for c in needs(dim, 1, ranges, [*found])
+        )
     for node, path in walk(graph.nodes):
         ranges = _ranges(path)
         for expr, least in _formulas(graph, node):
-            found |= dict.fromkeys(needs(expr, least, ranges))
+            found |= dict.fromkeys(needs(expr, least, ranges, [*found]))
     return merge(found)
 
 

@@ -13,11 +13,11 @@ from sympy import Dummy, Expr, Poly, Pow, Symbol
 from symacct.algebra.condition import Condition, merge
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr
-from symacct.algebra.whole import at_least, at_least_one, parted, whole
+from symacct.algebra.whole import at_least, at_least_one, parted, positive, whole
 from symacct.errors import SizeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     Ranges = Mapping[Symbol, tuple[Expr, Expr]]
 
@@ -25,7 +25,9 @@ MOST_TURNS = 64
 """How many turns of a repeat are looked at one by one where a formula neither rises nor falls."""
 
 
-def needs(expr: Expr | int, least: int, ranges: Ranges | None = None) -> tuple[Condition, ...]:
+def needs(
+    expr: Expr | int, least: int, ranges: Ranges | None = None, known: Sequence[Condition] = ()
+) -> tuple[Condition, ...]:
     """Return the conditions under which a formula is a whole number of at least ``least``.
 
     Args:
@@ -33,6 +35,7 @@ def needs(expr: Expr | int, least: int, ranges: Ranges | None = None) -> tuple[C
         least: the bound.
         ranges: each index around it with its first value and the one after its last, outermost first. The
             formula is held to the bound at all of them; a repeat that runs 0 times asks for nothing.
+        known: conditions that hold anyway: they say which sign stands below a line.
 
     Raises:
         SizeError: it holds for no sizes; or it cannot be told when it holds (a root, an index below a line).
@@ -51,8 +54,12 @@ def needs(expr: Expr | int, least: int, ranges: Ranges | None = None) -> tuple[C
     around = dict(ranges or {})
     if any(normal(hi - lo) == 0 for index, (lo, hi) in around.items() if index in form.free_symbols):
         return ()
-    found = [c for part in _without_indices(form, around) for c in whole(part)]
-    return merge((*found, *(c for end in _ends(form, around) for c in _bounded(end, least))))
+    found: list[Condition] = []
+    for part in _without_indices(form, around):
+        found += whole(part, (*known, *found))
+    for end in _ends(form, around):
+        found += _bounded(end, least, (*known, *found))
+    return merge(found)
 
 
 def equal(left: Expr, right: Expr, ranges: Ranges) -> tuple[Condition, ...]:
@@ -71,14 +78,15 @@ def _require_count(form: Expr, least: int) -> None:
         )
 
 
-def _bounded(form: Expr, least: int) -> Iterator[Condition]:
+def _bounded(form: Expr, least: int, known: Sequence[Condition]) -> Iterator[Condition]:
     """Yield that a whole formula without indices is at least a number.
 
     A quotient that is whole is at least n where it is more than n - 1.
     """
     if at_least_one(form) and least <= 1:
         return
-    over, by = parted(form)
+    over, by = parted(form, known)
+    yield from positive(by)
     if Condition("at_least", over - (least - 1) * by, as_expr(1)).is_certain():
         return
     if by.is_Integer:

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 from sympy import Add, Dummy, Expr, Integer, Max, Min, Poly, Pow, ceiling, floor, fraction, together
 
 from symacct.algebra.condition import Condition
+from symacct.algebra.contradiction import implied
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr
 from symacct.errors import SizeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 
 MOST_RESIDUES = 5000
@@ -81,8 +82,10 @@ def at_least_one(form: Expr) -> bool:
     return bool(form.is_positive)
 
 
-def whole(form: Expr) -> list[Condition]:
+def whole(form: Expr, known: Sequence[Condition] = ()) -> list[Condition]:
     """Return the conditions under which a formula without indices is a whole number.
+
+    What stands below a line is at least 1; where its sign could be either, ``known`` conditions decide.
 
     >>> from symacct.algebra.symbols import symbol
     >>> L, D, F = symbol("L"), symbol("D"), symbol("F")
@@ -93,7 +96,7 @@ def whole(form: Expr) -> list[Condition]:
         SizeError: it is whole for no sizes, or holds a root or a logarithm.
     """
     atoms = Atoms()
-    over, by = parted(atoms.plain(normal(form)))
+    over, by = parted(atoms.plain(normal(form)), known)
     found = [*atoms.conditions]
     if by.is_Integer:
         found += _of_number(over, int(by), atoms)
@@ -102,7 +105,7 @@ def whole(form: Expr) -> list[Condition]:
     return [one for one in found if not one.is_certain()]
 
 
-def parted(form: Expr) -> tuple[Expr, Expr]:
+def parted(form: Expr, known: Sequence[Condition] = ()) -> tuple[Expr, Expr]:
     """Return numerator and denominator without fractions, the denominator's sign chosen to be positive.
 
     >>> from symacct.algebra.symbols import symbol
@@ -111,8 +114,18 @@ def parted(form: Expr) -> tuple[Expr, Expr]:
     """
     over, by = fraction(together(form))
     over, by = normal(over), normal(by)
-    turn = by.is_negative or (not by.is_number and _is_negative(over))
-    return (normal(-over), normal(-by)) if turn else (over, by)
+    return (normal(-over), normal(-by)) if _turned(over, by, known) else (over, by)
+
+
+def _turned(over: Expr, by: Expr, known: Sequence[Condition]) -> bool:
+    """Return whether a denominator has the other sign."""
+    if by.is_number:
+        return bool(by.is_negative)
+    one = as_expr(1)
+    above, below = Condition("at_least", by, one), Condition("at_least", -by, one)
+    if above.is_certain() or (known and implied(above, known)):
+        return False
+    return below.is_certain() or (bool(known) and implied(below, known)) or _is_negative(over)
 
 
 def _is_negative(form: Expr) -> bool:

@@ -232,7 +232,7 @@ class Scope(ABC):
             SizeError: it is a count for no sizes, or it cannot be told for which.
         """
         try:
-            found = needs(expr, least, self._ranges)
+            found = needs(expr, least, self._ranges, self.conditions)
         except SizeError as error:
             raise error.at(f"graph {self.name}, {where}") from None
         for condition in found:
