@@ -40,11 +40,10 @@ def of_graph(graph: Graph) -> tuple[Condition, ...]:
     """
     found = dict.fromkeys(graph.conditions)
     repeats = {node.name: (*path, node) for node, path in walk(graph.nodes) if isinstance(node, Repeat)}
-    for name, tensor in graph.tensors.items():
-        ranges = _ranges(repeats[tensor.path[-1]] if tensor.path else around[name])
-        found |= dict.fromkeys(
-            c for dim in tensor.dims if not dim.is_Symbol for c in needs(dim, 1, ranges, [*found])
-        )
+    for tensor in graph.tensors.values():
+        ranges = _ranges(repeats[tensor.path[-1]] if tensor.path else ())
+        for dim in (dim for dim in tensor.dims if not dim.is_Symbol):
+            found |= dict.fromkeys(needs(dim, 1, ranges, [*found]))
     for node, path in walk(graph.nodes):
         ranges = _ranges(path)
         for expr, least in _formulas(graph, node):
