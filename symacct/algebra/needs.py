@@ -51,6 +51,8 @@ def needs(
     if form.is_number:
         _require_count(form, least)
         return ()
+    if least <= 1 and _is_plain(form):
+        return ()
     around = dict(ranges or {})
     if any(normal(hi - lo) == 0 for index, (lo, hi) in around.items() if index in form.free_symbols):
         return ()
@@ -68,6 +70,12 @@ def equal(left: Expr, right: Expr, ranges: Ranges) -> tuple[Condition, ...]:
     if not ranges.keys() & gap.free_symbols:
         return (Condition("equal", left, right),)
     return merge(Condition("equal", part, as_expr(0)) for part in _without_indices(gap, ranges))
+
+
+def _is_plain(form: Expr) -> bool:
+    """Return whether a formula is a product of sizes and whole numbers, as most are."""
+    parts = form.args if form.is_Mul else (form,)
+    return all((part.is_Symbol or part.is_Integer) and part.is_positive for part in parts)
 
 
 def _require_count(form: Expr, least: int) -> None:

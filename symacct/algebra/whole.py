@@ -102,7 +102,18 @@ def whole(form: Expr, known: Sequence[Condition] = ()) -> list[Condition]:
         found += _of_number(over, int(by), atoms)
     else:
         found += _of_sizes(over, by, atoms)
-    return [one for one in found if not one.is_certain()]
+    return [one for one in found if not one.is_certain() and not _follows(one, known)]
+
+
+def _follows(condition: Condition, known: Sequence[Condition]) -> bool:
+    """Return whether a divisibility is seen to be that of another one, less or plus a multiple."""
+    by, over = condition.left, condition.right
+    return condition.kind == "divides" and any(
+        Condition("divides", by, over + sign * one.right).is_certain()
+        for one in known
+        if one.kind == "divides" and one.left == by
+        for sign in (1, -1)
+    )
 
 
 def parted(form: Expr, known: Sequence[Condition] = ()) -> tuple[Expr, Expr]:
