@@ -56,6 +56,7 @@ def needs(
     around = dict(ranges or {})
     if any(normal(hi - lo) == 0 for index, (lo, hi) in around.items() if index in form.free_symbols):
         return ()
+    known = [one for one in known if one.kind != "equal"]  # decoding drops equalities
     found: list[Condition] = []
     for part in _without_indices(form, around):
         found += whole(part, (*known, *found))
@@ -94,7 +95,7 @@ def _bounded(form: Expr, least: int, known: Sequence[Condition]) -> Iterator[Con
     if at_least_one(form) and least <= 1:
         return
     over, by = parted(form, known)
-    yield from positive(by)
+    yield from positive(by, known)
     if Condition("at_least", over - (least - 1) * by, as_expr(1)).is_certain():
         return
     if by.is_Integer:

@@ -7,7 +7,21 @@ from itertools import product as every
 from math import gcd, lcm
 from typing import TYPE_CHECKING
 
-from sympy import Add, Dummy, Expr, Integer, Max, Min, Poly, Pow, ceiling, floor, fraction, together
+from sympy import (
+    Add,
+    Dummy,
+    Expr,
+    Integer,
+    Max,
+    Min,
+    Poly,
+    Pow,
+    ceiling,
+    factor_list,
+    floor,
+    fraction,
+    together,
+)
 
 from symacct.algebra.condition import Condition
 from symacct.algebra.contradiction import implied
@@ -101,7 +115,7 @@ def whole(form: Expr, known: Sequence[Condition] = ()) -> list[Condition]:
     if by.is_Integer:
         found += _of_number(over, int(by), atoms)
     else:
-        found += _of_sizes(over, by, atoms)
+        found += _of_sizes(over, by, atoms, known)
     return [one for one in found if not one.is_certain() and not _follows(one, known)]
 
 
@@ -130,13 +144,24 @@ def parted(form: Expr, known: Sequence[Condition] = ()) -> tuple[Expr, Expr]:
 
 def _turned(over: Expr, by: Expr, known: Sequence[Condition]) -> bool:
     """Return whether a denominator has the other sign."""
-    if by.is_number:
-        return bool(by.is_negative)
-    one = as_expr(1)
-    above, below = Condition("at_least", by, one), Condition("at_least", -by, one)
-    if above.is_certain() or (known and implied(above, known)):
-        return False
-    return below.is_certain() or (bool(known) and implied(below, known)) or _is_negative(over)
+    sign = _sign(by, known)
+    return sign < 0 or (sign == 0 and _is_negative(over))
+
+
+def _sign(form: Expr, known: Sequence[Condition]) -> int:
+    """Return the sign of a formula that is not 0, factor by factor; 0 where it could be either."""
+    if form.is_number:
+        return 1 if form.is_positive else -1
+    constant, factors = factor_list(form)
+    sign = 1 if constant > 0 else -1
+    for factor, power in factors:
+        above, below = (Condition("at_least", part, as_expr(1)) for part in (factor, -factor))
+        if above.is_certain() or implied(above, known):
+            continue
+        if not (below.is_certain() or implied(below, known)):
+            return 0
+        sign *= (-1) ** power
+    return sign
 
 
 def _is_negative(form: Expr) -> bool:
@@ -190,15 +215,16 @@ def _at(terms: list[tuple[tuple[int, ...], int]], point: tuple[int, ...], by: in
     return total % by
 
 
-def _of_sizes(over: Expr, by: Expr, atoms: Atoms) -> list[Condition]:
+def _of_sizes(over: Expr, by: Expr, atoms: Atoms, known: Sequence[Condition]) -> list[Condition]:
     """Return when a formula of sizes divides another one, and that it is at least 1."""
     below = atoms.put_back(by)
-    return [*(positive(below)), Condition("divides", below, atoms.put_back(over))]
+    return [*positive(below, known), Condition("divides", below, atoms.put_back(over))]
 
 
-def positive(form: Expr) -> Iterator[Condition]:
-    """Yield that a whole formula is at least 1."""
-    yield from at_least(form, 1)
+def positive(form: Expr, known: Sequence[Condition]) -> Iterator[Condition]:
+    """Yield that a whole formula is at least 1, unless it is seen."""
+    if _sign(form, known) < 1:
+        yield from at_least(form, 1)
 
 
 def at_least(form: Expr, least: int) -> Iterator[Condition]:
