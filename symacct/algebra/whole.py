@@ -176,7 +176,8 @@ def _of_number(over: Expr, by: int, atoms: Atoms) -> list[Condition]:
     if rest == 0:
         return []
     by = lcm(*(int(term.as_coeff_Mul()[0].q) for term in Add.make_args(rest)))
-    rest = normal(rest * by)
+    common = gcd(*(int(term.as_coeff_Mul()[0] * by) for term in Add.make_args(rest)))
+    rest = normal(rest * by / (common if gcd(common, by) == 1 else 1))
     everywhere, nowhere = _residues(rest, by)
     if nowhere:
         raise SizeError(
