@@ -15,6 +15,7 @@ from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr
 from symacct.algebra.whole import at_least, at_least_one, parted, positive, whole
 from symacct.errors import SizeError
+from symacct.printers import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -83,7 +84,7 @@ def _require_count(form: Expr, least: int) -> None:
     """Refuse a number that is not whole, or smaller than the bound."""
     if not form.is_Integer or form < least:
         raise SizeError(
-            f"{form} is no integer of at least {least}", expected=f"an integer >= {least}", got=str(form)
+            f"{form} is no integer of at least {least}", expected=f"an integer >= {least}", got=text(form)
         )
 
 
@@ -225,8 +226,8 @@ def at(form: Expr, index: Symbol, value: Expr) -> Expr:
 
 def _refused(form: Expr, index: Symbol, expected: str) -> SizeError:
     return SizeError(
-        f"it cannot be told when {form} is a count at every {index}",
+        f"it cannot be told when {text(form)} is a count at every {index}",
         expected=expected,
-        got=str(form),
+        got=text(form),
         fix=f"give what depends on {index} in another way, or the repeat a count of at most {MOST_TURNS}",
     )

@@ -28,6 +28,7 @@ from symacct.algebra.contradiction import implied
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr
 from symacct.errors import SizeError
+from symacct.printers import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -63,12 +64,12 @@ class Atoms:
             self.conditions += [c for part in form.args for c in whole(part)]
         elif form.is_Pow and form.exp.is_integer and form.base.is_integer:
             self.conditions += [*whole(form.base), *whole(form.exp)]
-            self.conditions.append(Condition("at_least", form.exp, as_expr(0)))
+            self.conditions += at_least(form.exp, 0)
         elif not isinstance(form, ceiling | floor):
             raise SizeError(
-                f"{form} is no whole number for all sizes",
+                f"{text(form)} is no whole number for all sizes",
                 expected="sums, products and quotients of sizes",
-                got=str(form),
+                got=text(form),
                 fix="give the root a name: declare a size R, and write R*R for what stands under it",
             )
         known = next((stand for stand, value in self.back.items() if value == form), None)
@@ -181,9 +182,9 @@ def _of_number(over: Expr, by: int, atoms: Atoms) -> list[Condition]:
     everywhere, nowhere = _residues(rest, by)
     if nowhere:
         raise SizeError(
-            f"{normal(atoms.put_back(over) / by)} is whole for no sizes",
+            f"{text(normal(atoms.put_back(over) / by))} is whole for no sizes",
             expected="a whole number",
-            got=f"{by} never divides {atoms.put_back(rest)}",
+            got=f"{by} never divides {text(atoms.put_back(rest))}",
         )
     return [] if everywhere else [Condition("divides", as_expr(by), atoms.put_back(rest))]
 
@@ -244,7 +245,8 @@ def at_least(form: Expr, least: int) -> Iterator[Condition]:
     if condition.is_certain():
         return
     if condition.is_impossible():
-        raise SizeError(f"{form} is never at least {least}", expected=f"at least {least}", got=str(form))
+        what = f"{text(form)} is never at least {least}"
+        raise SizeError(what, expected=f"at least {least}", got=text(form))
     yield _sides(gap)
 
 
