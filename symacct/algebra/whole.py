@@ -138,7 +138,7 @@ def parted(form: Expr, known: Sequence[Condition] = ()) -> tuple[Expr, Expr]:
     >>> parted(symbol("D") / (5 - symbol("F")))
     (D, 5 - F)
     """
-    over, by = fraction(together(form))
+    over, by = fraction(together(form) if form.is_Add or any(p.is_Add for p in form.args) else form)
     over, by = normal(over), normal(by)
     return (normal(-over), normal(-by)) if _turned(over, by, known) else (over, by)
 
@@ -151,7 +151,7 @@ def _turned(over: Expr, by: Expr, known: Sequence[Condition]) -> bool:
 
 def _sign(form: Expr, known: Sequence[Condition]) -> int:
     """Return the sign of a formula that is not 0, factor by factor; 0 where it could be either."""
-    if form.is_number:
+    if form.is_number or form.is_positive:
         return 1 if form.is_positive else -1
     constant, factors = factor_list(form)
     sign = 1 if constant > 0 else -1

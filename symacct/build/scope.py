@@ -136,6 +136,7 @@ class Scope(ABC):
         self._scopes: list[list[Step_]] = [[]]
         self._path: tuple[str, ...] = ()
         self._ranges: dict[Symbol, tuple[Expr, Expr]] = {}
+        self._settled: set[tuple[Expr, int, tuple[tuple[Symbol, tuple[Expr, Expr]], ...]]] = set()
         self._prefix = ""
         self.conditions: list[Condition] = []
         self.tokens = None if tokens is None else self._count(tokens, 1, "tokens")
@@ -231,6 +232,10 @@ class Scope(ABC):
         Raises:
             SizeError: it is a count for no sizes, or it cannot be told for which.
         """
+        key = (expr, least, tuple(self._ranges.items()))
+        if key in self._settled:
+            return expr
+        self._settled.add(key)
         try:
             found = needs(expr, least, self._ranges, self.conditions)
         except SizeError as error:
