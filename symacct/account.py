@@ -14,10 +14,10 @@ from symacct.algebra.symbols import as_expr
 from symacct.build import Definition
 from symacct.convention import CHOICES, Convention
 from symacct.convention import convention as named_convention
+from symacct.counts import may_be_zero
 from symacct.derivation.lora import adapted
 from symacct.errors import RuleError, UsageError, unknown
 from symacct.holdings import Holdings
-from symacct.nodes import Graph, repeat_counts
 from symacct.policy import Policy, whole_or_symbol
 from symacct.policy import checkpoint as named_checkpoint
 from symacct.policy import precision as named_precision
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from sympy import Expr
+
+    from symacct.nodes import Graph
 
 FORWARD = ("params", "tokens", "flops.forward", "memory.parameters", "memory.kv_cache")
 """Quantities that no backward pass is derived for."""
@@ -144,7 +146,7 @@ class Account(Holdings):
 
     def bind(self, sizes: Mapping[str, int]) -> Account:
         """Return the account with sizes bound, derived again, so that small counts get their exact case."""
-        counts = frozenset(repeat_counts(self.source))
+        counts = frozenset(may_be_zero(self.source))
         free = [name for name in self.source.sizes if name not in self.source.bound]
         chosen = check_sizes({n: v for n, v in sizes.items() if n in self.policy.names}, self.policy.names)
         own = {name: size for name, size in sizes.items() if name not in chosen}

@@ -161,6 +161,12 @@ class Derived:
                 for name in self.graph.tensors
                 if name in self.graph.trainable and name not in self.step.gradients
             ]
+        if self.trains and self.micro_batches != 1:
+            found += [
+                f"{name} is one tensor, which every micro-batch reads: its gradients are added up in one"
+                for name in self.graph.inputs
+                if name in self.step.gradients
+            ]
         return tuple(found)
 
     def has(self, name: str) -> bool:

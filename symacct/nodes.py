@@ -10,13 +10,15 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from sympy import Add, Integer, fraction, together
+from sympy import Integer
 
-from symacct.algebra.condition import Condition
+from symacct.algebra.contradiction import contradictory
 from symacct.algebra.evaluate import substitute
+from symacct.algebra.needs import needs
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr
 from symacct.errors import GraphError, SizeError, unknown
+from symacct.printers import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     import networkx as nx
     from sympy import Expr, Symbol
 
+    from symacct.algebra.condition import Condition
     from symacct.op import Op
     from symacct.tensor import Tensor
 
@@ -176,13 +179,11 @@ class Graph:
         needed = [c for name, size in exact.items() for c in self._needs(name, size)]
         conditions = tuple(c.substitute(exact) for c in (*self.conditions, *needed))
         for before, condition in zip((*self.conditions, *needed), conditions, strict=True):
-            if not condition.names and not condition.holds({}):
-                raise SizeError(
-                    f"these sizes break a condition of graph {self.name}",
-                    expected=before.text,
-                    got=", ".join(f"{k}={v}" for k, v in exact.items()),
-                    fix=f"choose sizes with {before.text}",
-                )
+            if condition.is_impossible() and (condition.kind != "equal" or not condition.names):
+                raise _broken(self.name, before, condition, exact)
+        always = tuple(c for c in conditions if c.kind != "equal" or not c.names)  # decoding drops equalities
+        if contradictory(always):
+            raise _contrary(self.name, always, exact)
         known = {**{k: substitute(v, exact) for k, v in self.bound.items()}, **exact}
         tensors = {name: bind_tensor(t, exact) for name, t in self.tensors.items()}
         for tensor in tensors.values():
@@ -196,14 +197,14 @@ class Graph:
             bound=MappingProxyType(known),
         )
 
-    def _needs(self, name: str, size: Expr) -> list[Condition]:
+    def _needs(self, name: str, size: Expr) -> tuple[Condition, ...]:
         """Return what must hold for a formula to stand in the place of a size: whole, at least 1.
 
         Raises:
             SizeError: it is no quotient of polynomials, or holds the size itself.
         """
         if size.is_number:
-            return []
+            return ()
         free = size.free_symbols
         if not size.is_rational_function(*free) or name in {symbol.name for symbol in free}:
             raise SizeError(
@@ -212,7 +213,7 @@ class Graph:
                 expected="sums, products and quotients of other sizes",
                 got=str(size),
             )
-        return whole_and_positive(size)
+        return needs(size, 1)
 
     def resolved(self, sizes: Mapping[str, Any]) -> dict[str, Any]:
         """Return sizes without aliases: each gives the one size of its formula that is not known yet.
@@ -285,6 +286,28 @@ class Graph:
                         view.add_edge(maker[name], node.label, key=slot, tensor=name, slot=slot)
 
 
+def _broken(graph: str, before: Condition, after: Condition, sizes: Mapping[str, Expr]) -> SizeError:
+    """Return the error for sizes at which a condition fails."""
+    given = ", ".join(f"{k}={v}" for k, v in sizes.items())
+    failing = f"{text(after.left)} does not divide {text(after.right)}" if after.kind == "divides" else ""
+    return SizeError(
+        f"these sizes break a condition of graph {graph}",
+        expected=before.text,
+        got=f"{failing}: {given}" if failing else given,
+        fix=f"choose sizes with {before.text}",
+    )
+
+
+def _contrary(graph: str, conditions: tuple[Condition, ...], sizes: Mapping[str, Expr]) -> SizeError:
+    """Return the error for conditions that no sizes satisfy together."""
+    return SizeError(
+        f"no sizes satisfy all conditions of graph {graph}",
+        expected="conditions that hold together",
+        got=", ".join(one.text for one in conditions if not one.is_certain()),
+        fix=f"choose other sizes than {', '.join(f'{k}={v}' for k, v in sizes.items())}" if sizes else None,
+    )
+
+
 def _left_open(formula: Expr, names: list[str], value: Expr) -> Expr:
     """Return the size that makes a formula the value; 1 or 0 (agrees or not) where none is open."""
     if not names:
@@ -329,20 +352,6 @@ def repeat_counts(graph: Graph) -> tuple[str, ...]:
     repeats = (node for node, _ in walk(graph.nodes) if isinstance(node, Repeat))
     found = {free.name for repeat in repeats for free in repeat.count.free_symbols}
     return tuple(name for name in graph.order if name in found)
-
-
-def whole_and_positive(size: Expr) -> list[Condition]:
-    """Return when a formula is an integer of at least 1, as far as that is not certain.
-
-    >>> from symacct.algebra.symbols import symbol
-    >>> [c.text for c in whole_and_positive(symbol("S") - 3)], whole_and_positive(4 * symbol("D"))
-    (['S - 3 >= 1'], [])
-    """
-    over, by = fraction(together(size))
-    found = [] if by == 1 else [Condition("divides", by, over)]
-    falls = any(term.as_coeff_Mul()[0] < 0 for term in Add.make_args(normal(over)))
-    found += [Condition("at_least", size, as_expr(1))] if falls else []
-    return [condition for condition in found if not condition.is_certain()]
 
 
 def check_dims(tensor: Tensor, graph: str) -> None:

@@ -159,6 +159,10 @@ class Op(ABC):
     def examples(cls) -> tuple[Example, ...]:
         """Return small typed uses that every registry-wide test runs."""
 
+    def needs(self, ins: Sequence[Tensor]) -> tuple[tuple[Expr, int], ...]:  # noqa: ARG002
+        """Return the counts that the op takes, sizes of its results apart, each with the least it may be."""
+        return ()
+
     @property
     def alias(self) -> bool:
         """Whether output 0 is a view of input 0: no bytes move and the storage is shared."""

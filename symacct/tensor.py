@@ -53,6 +53,14 @@ class Mask:
         growing = Max(Integer(0), Min(rows, width - past))
         return normal(growing * past + growing * (growing + 1) / 2 + (rows - growing) * width)
 
+    def needs(self, rows: Expr, cols: Expr) -> tuple[tuple[Expr, int], ...]:
+        """Return the counts that the mask takes, each with the least it may be: T - S, and a window.
+
+        With more queries than keys some queries would see no key at all.
+        """
+        past = (normal(cols - rows), 0)
+        return (past,) if self.window is None else (past, (self.window, 1))
+
     def covers(self, axes: tuple[str, ...]) -> bool:
         """Say whether both axes of the mask are among ``axes``."""
         return self.rows in axes and self.cols in axes

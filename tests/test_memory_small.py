@@ -100,7 +100,7 @@ def test_a_form_that_does_not_hold_is_not_taken():
     account = derive(random_graph(6).graph, precision="fp32", accumulate="N")
     checked = 0
     for name, layers in product(("memory.peak", "memory.activations.peak"), (7, 10)):
-        sizes = dict.fromkeys(account.source.sizes, 2) | {"D": 3, "N": 2, "L": layers, "M": layers}
+        sizes = dict.fromkeys(account.source.sizes, 2) | {"D": 4, "N": 2, "L": layers, "M": layers}
         sizes = {one: n for one, n in sizes.items() if one in {*account.source.sizes, "N"}}
         try:
             when = account[name].when

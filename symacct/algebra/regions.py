@@ -148,7 +148,10 @@ class Regions:
 
     def _factored(self, poly: Poly) -> Poly:
         """Return a polynomial without the factors whose sign is certain, and with odd powers made 1."""
-        _, factors = factor_list(self.ring.in_sizes(poly))
+        expr = self.ring.in_sizes(poly)
+        if not expr.is_polynomial(*expr.free_symbols):
+            return poly  # a sum of sizes stands below a line
+        _, factors = factor_list(expr)
         if len(factors) == 1 and factors[0][1] == 1:
             return poly
         left = self.ring.number(1)

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from symacct.algebra.condition import merge
+from symacct.algebra.contradiction import contradictory, implied
 from symacct.build.networks import Networks
 from symacct.build.remat import Remats
 from symacct.build.repeats import Repeats
 from symacct.build.scope import Var
-from symacct.errors import GraphError
+from symacct.errors import GraphError, SizeError
 from symacct.nodes import Graph
+
+if TYPE_CHECKING:
+    from symacct.algebra.condition import Condition
 
 
 class Builder(Networks, Repeats, Remats):
@@ -44,9 +49,24 @@ class Builder(Networks, Repeats, Remats):
             tuple(self._scopes[0]),
             tuple(var.name for var in outputs),
             frozenset(self._trainable),
-            merge(self.conditions),
+            self._conditions(),
             self.tokens,
             self.doc,
             aliases=MappingProxyType(dict(self.aliases)),
             remats=tuple(self.remats),
         )
+
+    def _conditions(self) -> tuple[Condition, ...]:
+        """Return the conditions without those that follow from others; refuse what no sizes satisfy."""
+        known = merge(self.conditions)
+        if contradictory(one for one in known if one.kind != "equal"):  # decoding drops equalities
+            raise SizeError(
+                f"no sizes satisfy all conditions of graph {self.name}",
+                expected="conditions that hold together",
+                got=", ".join(one.text for one in known),
+            )
+        for one in known:
+            others = tuple(other for other in known if other is not one)
+            always = [other for other in others if other.kind != "equal"]
+            known = others if implied(one, always) else known
+        return known

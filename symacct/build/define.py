@@ -17,6 +17,47 @@ if TYPE_CHECKING:
     from symacct.tensor import Dim
 
 
+SYMBOLIC = {
+    "truth value of Relational": (
+        "sizes are symbols here: which of two is larger is not known",
+        "a graph that is the same for all sizes",
+        "write two graphs, one for each case",
+    ),
+    "cannot be interpreted as an integer": (
+        "a size is a symbol here, and no number to count with",
+        "a loop that is a node of the graph",
+        'write b.repeat("L", body, x) in the place of a loop of Python',
+    ),
+    "Cannot convert": (
+        "a size is a symbol here, and no number",
+        "a formula over sizes",
+        'write it as text: "H*K", "ceil(S/2)"',
+    ),
+}
+"""What sympy and Python say when a size is used as a number, and what is meant: what, expected, fix."""
+
+
+def branched(error: TypeError, where: str) -> GraphError | None:
+    """Return the error for code that asks sizes for a number; None where another thing went wrong.
+
+    >>> branched(TypeError("cannot determine truth value of Relational: B > D"), "graph g").fix
+    'write two graphs, one for each case'
+    """
+    said = str(error)
+    found = next((words for key, words in SYMBOLIC.items() if key in said and _of_sizes(said)), None)
+    if found is None:
+        return None
+    what, expected, fix = found
+    mine = GraphError(what, where=where, expected=expected, got=said.partition(": ")[2] or said, fix=fix)
+    mine.__traceback__ = error.__traceback__
+    return mine
+
+
+def _of_sizes(said: str) -> bool:
+    """Return whether an error of Python speaks of a formula."""
+    return any(word in said for word in ("Relational", "Symbol", "Mul", "Add", "Pow", "symbols to", "expr"))
+
+
 @dataclass(frozen=True, slots=True)
 class Definition:
     """A graph as its author wrote it: a function over a builder, with its sizes. Calling it builds it."""
@@ -31,7 +72,13 @@ class Definition:
     def __call__(self, **sizes: int) -> Graph:
         """Build the graph, with some sizes bound where they are given."""
         builder = Builder(self.name, self.sizes, tokens=self.tokens, doc=self.doc, where=self.where)
-        result = self.function(builder)
+        try:
+            result = self.function(builder)
+        except TypeError as error:
+            told = branched(error, f"graph {self.name}")
+            if told is None:
+                raise
+            raise told from error
         graph = builder.build(*(result if isinstance(result, tuple) else (result,)))
         return graph.bind(sizes) if sizes else graph
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr
+from symacct.build.foreign import unknown_word
 from symacct.build.scope import Scope, Var
 from symacct.build.words import fit, worded
 from symacct.errors import GraphError, unknown
@@ -58,12 +59,11 @@ class Functions(Scope):
 
     def __getattr__(self, function: str) -> Callable[..., Var]:
         """Offer every function of the elementwise table as a method: ``b.relu(x)``, ``b.silu(x)``."""
-        if function.startswith("_") or function not in TABLE:
-            if function.startswith("_"):
-                raise AttributeError(function)
-            raise unknown(
-                "builder method", function, [*TABLE, *(m for m in dir(self) if not m.startswith("_"))]
-            )
+        if function.startswith("_"):
+            raise AttributeError(function)
+        if function not in TABLE:
+            own = [word for word in dir(type(self)) if not word.startswith("_")]
+            raise unknown_word(function, sorted({*TABLE, *own}), f"graph {self.__dict__.get('name')}")
 
         def call(*xs: Any, **named: Any) -> Var:
             fit(CALL, function, self.name, (self, *xs), named)

@@ -94,7 +94,7 @@ class Networks(Contractions):
         Query i of S meets key j of T when j <= i + T - S, and with a window W when j > i + T - S - W.
         Nothing is stored for it.
         """
-        return Mask(rows, cols, None if window is None else self.size(window))
+        return Mask(rows, cols, None if window is None else self._count(window, 1, "the window of a mask"))
 
     def require_equal(self, left: Expr, right: Expr) -> None:
         """Record that two sizes are equal in every graph that trains."""
@@ -128,8 +128,6 @@ class Networks(Contractions):
         if query == keys:
             raise _one_axis(query, k, v)
         mask = self.causal(query, keys, window=window) if causal else None
-        if causal:
-            self.note(Condition("at_least", k.tensor.dim(keys), q.tensor.dim(query)))
         scale = 1 / sqrt(q.tensor.dim(head))
         if fused:
             op = FusedAttention(query, keys, head, mask, scale)
@@ -150,9 +148,7 @@ class Networks(Contractions):
 
     def topk(self, scores: Var, axis: str, k: Dim, name: str, *, label: str | None = None) -> tuple[Var, Var]:
         """Return the ``k`` largest values along an axis, and their indices, with a new axis ``name``."""
-        op = TopK(axis, self.size(k), check_name(name))
-        if axis in scores.axes:
-            self.note(Condition("at_least", scores.tensor.dim(axis), op.k))
+        op = TopK(axis, self._count(k, 1, "the choices of top-k"), check_name(name))
         values, indices = self.apply(op, scores, label="topk" if label is None else f"={label}")
         return values, indices
 

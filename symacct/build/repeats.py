@@ -15,7 +15,7 @@ from symacct.tensor import Dim, Tensor
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sympy import Expr
+    from sympy import Expr, Symbol
 
 
 @worded
@@ -39,13 +39,13 @@ class Repeats(Scope):
         single = not isinstance(carry, tuple)
         inits = (carry,) if isinstance(carry, Var) else carry
         label = self._label(name, explicit=True)
-        hi = self._count(count, label)
+        check_range(label, as_expr(0), self._formula(count))
+        hi = self._count(count, 0, f"repeat {label}")
         at = index_symbol(index or self._fresh_index())
         for var in inits:
             self._check_visible(var, label)
-        enters, leaves, nodes = self._body(label, name, body, inits, at, index)
+        enters, leaves, nodes = self._body(label, name, body, inits, (at, hi), index)
         self._check_carry(label, inits, enters, leaves)
-        self._settle_later(at, as_expr(0), hi)
         results = []
         for slot, init in enumerate(inits):
             out = f"{label}.{slot}" if not single else f"{label}.out"
@@ -59,30 +59,26 @@ class Repeats(Scope):
         self._scopes[-1].append(Repeat(label, at, as_expr(0), hi, tuple(nodes), carries))
         return results[0] if single else tuple(results)
 
-    def _count(self, count: Dim, label: str) -> Expr:
-        expr = self.size(count) if not isinstance(count, int) or isinstance(count, bool) else as_expr(count)
-        check_range(label, as_expr(0), expr)
-        return expr
-
     def _body(
         self,
         label: str,
         name: str,
         body: Callable[..., Any],
         inits: tuple[Var, ...],
-        at: Any,
+        turns: tuple[Symbol, Expr],
         index: str | None,
     ) -> tuple[tuple[Var, ...], tuple[Var, ...], list[Step_]]:
-        if index is not None and (index in self.sizes or index in self._open):
+        at, hi = turns
+        if index is not None and (index in self.sizes or at in self._ranges):
             raise GraphError(
                 f"the index {index} of repeat {label} is already a size or an index around it",
                 where=f"graph {self.name}",
                 expected="a name of its own",
                 got=index,
             )
-        saved = (self._prefix, self._path, dict(self.indices), self._open)
+        saved = (self._prefix, self._path, dict(self.indices), self._ranges)
         self._prefix, self._path = f"{self._prefix}{name}/", (*self._path, label)
-        self._open = (*self._open, at.name)
+        self._ranges = {**self._ranges, at: (as_expr(0), hi)}
         if index is not None:
             self.indices[index] = at
         self._scopes.append([])
@@ -92,14 +88,14 @@ class Repeats(Scope):
             result = handed(body, values, f"graph {self.name}, repeat {label}")
         finally:
             nodes = self._scopes.pop()
-            self._prefix, self._path, self.indices, self._open = saved
+            self._prefix, self._path, self.indices, self._ranges = saved
         leaves = result if isinstance(result, tuple) else (result,)
         return enters, leaves, nodes
 
     def _fresh_index(self) -> str:
         """Return an index that is no size and no index around."""
         name = f"i_{len(self._path)}"
-        while name in self.sizes or name in self._open:
+        while name in self.sizes or index_symbol(name) in self._ranges:
             name += "_"
         return name
 

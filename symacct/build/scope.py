@@ -7,11 +7,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
+from symacct.algebra.needs import equal, needs
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr, check_name, symbol
+from symacct.build.reserved import free_names
 from symacct.build.words import worded
+from symacct.counts import of_node
 from symacct.errors import GraphError, SizeError, SymacctError, unknown
-from symacct.nodes import Node, Step_, whole_and_positive
+from symacct.nodes import Node, Step_
 from symacct.syntax import read_formula
 from symacct.tensor import Dim, Tensor
 
@@ -123,6 +126,7 @@ class Scope(ABC):
             sizes = dict.fromkeys(sizes.split(), "")
         self.name = name
         self.sizes = {check_name(size): meaning for size, meaning in sizes.items()}
+        free_names([*self.sizes, *(where or {})], f"graph {name}")
         self.doc = doc
         self.tensors: dict[str, Tensor] = {}
         self.indices: dict[str, Expr] = {}
@@ -131,11 +135,11 @@ class Scope(ABC):
         self._labels: set[str] = set()
         self._scopes: list[list[Step_]] = [[]]
         self._path: tuple[str, ...] = ()
-        self._open: tuple[str, ...] = ()
-        self._later: list[Condition] = []
+        self._ranges: dict[Symbol, tuple[Expr, Expr]] = {}
+        self._settled: set[tuple[Expr, int, tuple[tuple[Symbol, tuple[Expr, Expr]], ...]]] = set()
         self._prefix = ""
         self.conditions: list[Condition] = []
-        self.tokens = None if tokens is None else self.size(tokens)
+        self.tokens = None if tokens is None else self._count(tokens, 1, "tokens")
         self.aliases = {check_name(alias): self.size(formula) for alias, formula in (where or {}).items()}
 
     # ---- sizes ----
@@ -210,49 +214,56 @@ class Scope(ABC):
                 expected="an integer >= 1",
                 got=str(expr),
             )
-        self._require_whole(expr)
+        return self._needs(expr, 1, where)
+
+    def _count(self, dim: Dim, least: int, where: str) -> Expr:
+        """Return a count: a formula over sizes and indices, with what it needs recorded."""
+        return self._needs(self._formula(dim), least, where)
+
+    def _formula(self, dim: Dim) -> Expr:
+        """Return a formula over sizes and indices; a number may be any."""
+        return self.size(dim) if isinstance(dim, str) or not as_expr(dim).is_number else normal(as_expr(dim))
+
+    def _needs(self, expr: Expr, least: int, where: str) -> Expr:
+        """Record what a formula needs to be a count: ``D/H`` wants ``H divides D``, ``S-3`` that S >= 4.
+
+        It is held to the bound at every value of the indices around it.
+
+        Raises:
+            SizeError: it is a count for no sizes, or it cannot be told for which.
+        """
+        key = (expr, least, tuple(self._ranges.items()))
+        if key in self._settled:
+            return expr
+        self._settled.add(key)
+        try:
+            found = needs(expr, least, self._ranges, self.conditions)
+        except SizeError as error:
+            raise error.at(f"graph {self.name}, {where}") from None
+        for condition in found:
+            self.note(condition)
         return expr
 
-    def _require_whole(self, expr: Expr) -> None:
-        """Record that a size is an integer of at least 1: ``D/H`` wants ``H divides D``, ``S-3`` that S >= 4.
-
-        A size that depends on an index is looked at at both ends of the index's range, once it is known.
-        """
-        for condition in whole_and_positive(expr):
-            self.note(condition)
-
     def note(self, condition: Condition) -> None:
-        """Record a condition unless it is certain; one that holds an index waits for the index's range."""
-        if not {str(index) for index in self.indices.values()}.isdisjoint(condition.names):
-            self._later.append(condition)
-        elif not condition.is_certain() and condition not in self.conditions:
-            self.require(condition)
-
-    def _settle_later(self, index: Symbol, lo: Expr, hi: Expr) -> None:
-        """Turn what was noted about an index into conditions on the count, when its repeat is closed."""
-        for condition in [c for c in self._later if index.name in c.names]:
-            self._later.remove(condition)
-            if condition.kind == "divides":
-                raise SizeError(
-                    f"a size that depends on the index {index} is a quotient",
-                    where=f"graph {self.name}",
-                    expected="sums and products of sizes and indices",
-                    got=condition.text,
-                )
-            for end in (lo, normal(hi - 1)):
-                known = condition.substitute({index.name: end})
-                if any(name in self._open for name in known.names):
-                    self._later.append(known)
-                elif not known.is_certain():
-                    self.require(known)
+        """Record a condition unless it is certain; one that holds an index is meant for all its values."""
+        if {index.name for index in self._ranges}.isdisjoint(condition.names):
+            if not condition.is_certain() and condition not in self.conditions:
+                self.require(condition)
+        elif condition.kind == "equal":
+            for known in equal(condition.left, condition.right, self._ranges):
+                self.note(known)
+        else:
+            divides = condition.kind == "divides"
+            gap = condition.right / condition.left if divides else condition.left - condition.right
+            self._needs(normal(gap), 0, condition.text)
 
     def require(self, condition: Condition) -> None:
         """Record a condition under which the graph exists; refuse one that cannot hold."""
-        if not condition.names and not condition.holds({}):
+        if condition.is_impossible() and (condition.kind != "equal" or not condition.names):
             raise SizeError(
                 f"the sizes break a condition of graph {self.name}",
                 expected=condition.text,
-                got="it does not hold",
+                got="it does not hold" if not condition.names else "it holds for no sizes",
             )
         self.conditions.append(condition)
 
@@ -318,6 +329,8 @@ class Scope(ABC):
                 out, result.axes, result.dims, result.dtype, "activation", self._path, result.mask
             )
             outs.append(Var(self, out))
+        for expr, least in of_node(op, [var.tensor for var in ins], [var.tensor for var in outs]):
+            self._needs(expr, least, f"node {full}")
         names = tuple(var.name for var in outs)
         self._scopes[-1].append(Node(op, tuple(v.name for v in ins), names, full))
         return tuple(outs)

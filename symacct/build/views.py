@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sympy import Integer
-
-from symacct.algebra.condition import Condition
 from symacct.algebra.normal import normal, product, same
 from symacct.build.scope import Scope, Var
 from symacct.build.words import worded
@@ -118,10 +115,7 @@ class Views(Scope):
                 f"{by} does not divide {dim}", where=where, expected=f"a multiple of {by}", got=str(dim),
                 fix="choose sizes that divide",
             )  # fmt: skip
-        condition = Condition("divides", by, dim)
-        if not condition.is_certain():
-            self.require(condition)
-        return quotient
+        return self._needs(quotient, 1, where)
 
     def concatenate(self, tensors: Sequence[Var], axis: str, *, label: str | None = None) -> Var:
         """Join tensors along a named axis (a copy)."""
@@ -129,11 +123,7 @@ class Views(Scope):
 
     def slice(self, x: Var, axis: str, start: Dim, stop: Dim, *, label: str | None = None) -> Var:
         """Take ``start .. stop-1`` of an axis (a view)."""
-        first = Integer(0) if start == 0 else self.size(start)
-        last = self.size(stop)
-        if axis in x.axes:
-            self._require_whole(normal(last - first))
-            self.note(Condition("at_least", x.tensor.dim(axis), last))
+        first, last = self._formula(start), self._formula(stop)
         return self._one(Slice(axis, first, last), x, label=label, default="slice")
 
     def _named(

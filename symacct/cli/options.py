@@ -153,7 +153,7 @@ def read_at(args: Namespace, graph: Graph) -> dict[str, int]:
         SymacctError: a size is unknown, bound already, given twice, or no integer in range.
     """
     from symacct.algebra.evaluate import check_sizes
-    from symacct.nodes import repeat_counts
+    from symacct.counts import may_be_zero
     from symacct.syntax import read_sizes
 
     text = ",".join(args.at)
@@ -168,7 +168,7 @@ def read_at(args: Namespace, graph: Graph) -> dict[str, int]:
         check_free(name, graph, f"--at {text}", fix_of_workload(name, args, graph))
     try:
         sizes = graph.resolved(sizes)
-        check_sizes(sizes, graph.order, frozenset(repeat_counts(graph)))
+        check_sizes(sizes, graph.order, frozenset(may_be_zero(graph)))
     except SymacctError as error:
         raise error.at(f"--at {text}") from None
     return {name: sizes[name] for name in graph.order if name in sizes}

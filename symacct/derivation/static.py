@@ -104,7 +104,7 @@ def _readers(graph: Graph) -> tuple[set[str], Mapping[str, Expr], Mapping[str, l
             if root is None:
                 continue
             own = getattr(node.op, "active", None)
-            touched = graph.tensors[root].numel if own is None else own(slot, ins)
+            touched = ins[slot].numel if own is None else own(slot, ins)  # a slice is read in part
             if own is not None:
                 active[root] = touched
             if isinstance(node.op, Embedding):

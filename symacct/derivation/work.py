@@ -9,13 +9,14 @@ from sympy import Add
 
 from symacct.algebra.evaluate import substitute
 from symacct.algebra.normal import normal, product, total
-from symacct.algebra.symbols import as_expr, symbol
+from symacct.algebra.symbols import symbol
 from symacct.derivation.ranges import over
 from symacct.derivation.static import trained
 from symacct.derivation.storage import Storage
 from symacct.nodes import Node, Repeat, Step_, walk
 from symacct.ops.attention import FusedAttention
 from symacct.ops.attention_grad import FusedAttentionGrad
+from symacct.ops.cache import Cached
 from symacct.ops.einsum import Einsum
 from symacct.ops.lookup import Embedding, EmbeddingGrad
 from symacct.ops.optimizer import RULES, Update
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from symacct.derivation.differentiate import Step
     from symacct.nodes import Graph
     from symacct.op import Op
-    from symacct.tensor import Tensor
+    from symacct.tensor import Mask, Tensor
 
 QUERIES, KEYS = "pair_queries", "pair_keys"
 PAIR = {symbol(QUERIES), symbol(KEYS)}
@@ -42,9 +43,13 @@ elementwise use of a parameter as if the parameter were a matmul weight."""
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Query-key pairs that a node's work is proportional to: all of them, and those its mask allows."""
+    """Query-key pairs that a node's work is proportional to: all of them, half of them, those a mask allows.
+
+    The one query of a step of decoding sees every key: half is all of them there.
+    """
 
     full: Expr
+    half: Expr
     allowed: Expr
 
 
@@ -140,6 +145,7 @@ def optimizer_work(step: Step, optimizer: str | None) -> tuple[Row, ...]:
 
 def _rows(graph: Graph, nodes: Sequence[Step_], tensors: Mapping[str, Tensor], phase: str) -> Iterator[Row]:
     products, storage = _between(graph), Storage(graph)
+    decodes = any(isinstance(node, Node) and isinstance(node.op, Cached) for node, _ in walk(graph.nodes))
     for node, path in walk(tuple(nodes)):
         if isinstance(node, Repeat):
             yield from _sum_rows(node, path, tensors, phase)
@@ -147,7 +153,7 @@ def _rows(graph: Graph, nodes: Sequence[Step_], tensors: Mapping[str, Tensor], p
         ins, outs = (tuple(tensors[name] for name in names) for names in (node.ins, node.outs))
         at = _Counted(node, path, ins, outs, (node.of or node.label) in products)
         matmul = node.op.contracted()
-        counts, again = _ways(node.op, ins, outs)
+        counts, again = _ways(node.op, ins, outs, pairs_of(node.op, ins, outs, decodes=decodes))
         yield from at.rows(phase, counts, matmul)
         yield from at.rows("recompute", again, matmul)
         some = _priced_by_some(node, phase, ins, outs, storage)
@@ -157,19 +163,20 @@ def _rows(graph: Graph, nodes: Sequence[Step_], tensors: Mapping[str, Tensor], p
 Ways = tuple["Mapping[str, Expr]", "Mapping[str, Expr]", "Mapping[str, Expr]"]
 
 
-def _ways(op: Op, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> tuple[Ways, Ways]:
+def _ways(
+    op: Op, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], pairs: Pairs | None
+) -> tuple[Ways, Ways]:
     """Return an op's own work and the forward work it repeats, with full, half and allowed pairs."""
     full, again = op.counts(ins, outs), op.recomputed(ins, outs)
-    pairs = pairs_of(op, ins, outs)
     own = _without(full, again)
     if pairs is None:
         return (own,) * 3, (again,) * 3
     if isinstance(op, FusedAttention | FusedAttentionGrad):
         some = [
-            (op.counts_at(ins, outs, n), _again_at(op, ins, outs, n)) for n in (pairs.full / 2, pairs.allowed)
+            (op.counts_at(ins, outs, n), _again_at(op, ins, outs, n)) for n in (pairs.half, pairs.allowed)
         ]
         return (own, *(_without(f, a) for f, a in some)), (again, *(a for _, a in some))  # type: ignore[return-value]
-    shares = (as_expr(1) / 2, pairs.allowed / pairs.full)
+    shares = (pairs.half / pairs.full, pairs.allowed / pairs.full)
     return (own, *(_shared(op, ins, outs, again, share) for share in shares)), (again,) * 3  # type: ignore[return-value]
 
 
@@ -296,13 +303,18 @@ def _sum_rows(
         )  # fmt: skip
 
 
-def pairs_of(op: Op, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Pairs | None:
+def pairs_of(op: Op, ins: Sequence[Tensor], outs: Sequence[Tensor], *, decodes: bool = False) -> Pairs | None:
     """Return the pairs that the op's work is proportional to, if a structural mask covers its axes."""
     if isinstance(op, FusedAttention | FusedAttentionGrad):
         found = op.pairs(ins)
-        return None if found is None else Pairs(product(found[1:]), found[0].allowed(*found[1:]))
+        return None if found is None else _pairs(*found, decodes=decodes)
     for tensor in (*ins, *outs):
-        if tensor.mask is not None and not op.alias:
-            rows, cols = tensor.dim(tensor.mask.rows), tensor.dim(tensor.mask.cols)
-            return Pairs(product((rows, cols)), tensor.mask.allowed(rows, cols))
+        mask = tensor.mask
+        if mask is not None and not op.alias:
+            return _pairs(mask, tensor.dim(mask.rows), tensor.dim(mask.cols), decodes=decodes)
     return None
+
+
+def _pairs(mask: Mask, rows: Expr, cols: Expr, *, decodes: bool) -> Pairs:
+    full = product((rows, cols))
+    return Pairs(full, full if decodes and rows == 1 else full / 2, mask.allowed(rows, cols))

@@ -144,9 +144,9 @@ def sweep(
 
 
 def _counts(case: Case) -> set[str]:
-    from symacct.nodes import repeat_counts
+    from symacct.counts import may_be_zero
 
-    return set() if case.account is None else set(repeat_counts(case.account.graph))
+    return set() if case.account is None else set(may_be_zero(case.account.graph))
 
 
 def numpy() -> Any:

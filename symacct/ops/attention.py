@@ -84,6 +84,11 @@ class FusedAttention(Op):
             return None
         return self.mask, ins[0].dim(self.query_axis), ins[1].dim(self.key_axis)
 
+    def needs(self, ins: Sequence[Tensor]) -> tuple[tuple[Expr, int], ...]:
+        """Return what the mask needs."""
+        found = self.pairs(ins)
+        return () if found is None else found[0].needs(*found[1:])
+
     def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:
         """Return the counts when every query meets every key."""
         return self.counts_at(ins, outs, ins[0].dim(self.query_axis) * ins[1].dim(self.key_axis))

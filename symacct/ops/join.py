@@ -131,6 +131,10 @@ class Slice(View):
             )
         return (_sized(tensor, self.axis, length),)
 
+    def needs(self, ins: Sequence[Tensor]) -> tuple[tuple[Expr, int], ...]:
+        """Return where the slice begins, and how much of the axis is left behind it."""
+        return ((self.start, 0), (normal(ins[0].dim(self.axis) - self.stop), 0))
+
     def vjp(self, emit: Emit, node: NodeLike, g: str, wanted: frozenset[int]) -> dict[int, str]:
         """Pad the cotangent with zeros."""
         if not wanted:
@@ -185,6 +189,10 @@ class Pad(Op):
         (tensor,) = ins
         require_axes("pad", (self.axis,), tensor)
         return (_sized(tensor, self.axis, normal(tensor.dim(self.axis) + self.before + self.after)),)
+
+    def needs(self, ins: Sequence[Tensor]) -> tuple[tuple[Expr, int], ...]:  # noqa: ARG002
+        """Return how many zeros stand on each side."""
+        return ((self.before, 0), (self.after, 0))
 
     def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
         """Return nothing: elements are copied."""

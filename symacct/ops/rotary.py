@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
-from symacct.algebra.normal import same
+from symacct.algebra.normal import normal, same
 from symacct.errors import GraphError, RuleError, SizeError
 from symacct.op import Example, Op
 from symacct.ops.broadcast import aligned
@@ -54,6 +54,10 @@ class Rotary(Op):
         for table in tables:
             _require_table(x, table, (x.dim(self.positions), x.dim(self.axis)))
         return (value(x.axes, x.dims, x.dtype),)
+
+    def needs(self, ins: Sequence[Tensor]) -> tuple[tuple[Expr, int], ...]:
+        """Return the number of pairs of features."""
+        return ((normal(ins[0].dim(self.axis) / 2), 1),)
 
     def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
         """Return two products, half a sign and one addition per element."""

@@ -72,6 +72,10 @@ class TopK(Op):
         dims = (*scores.dims[:at], self.k, *scores.dims[at + 1 :])
         return (value(axes, dims, scores.dtype), value(axes, dims, "index"))
 
+    def needs(self, ins: Sequence[Tensor]) -> tuple[tuple[Expr, int], ...]:
+        """Return how many scores are left behind."""
+        return ((normal(ins[0].dim(self.axis) - self.k), 0),)
+
     def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
         """Return the comparisons of k passes."""
         rows = product(without(ins[0], self.axis)[1])

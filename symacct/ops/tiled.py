@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from sympy import Expr, Integer, S
 
-from symacct.algebra.normal import same
+from symacct.algebra.normal import normal, same
 from symacct.errors import RuleError, SizeError
 from symacct.op import Example, Op
 from symacct.ops.layout import position, require_axes, require_sizes, sized
@@ -52,6 +52,10 @@ class Load(Op):
         at = position("load", whole, self.axis)
         dims = (*whole.dims[:at], self.block, *whole.dims[at + 1 :])
         return (value(whole.axes, dims, whole.dtype),)
+
+    def needs(self, ins: Sequence[Tensor]) -> tuple[tuple[Expr, int], ...]:
+        """Return which block it is, and what is left of the axis behind it."""
+        return _inside(ins[0].dim(self.axis), self.index, self.block)
 
     def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
         """Return nothing: elements are copied."""
@@ -115,6 +119,10 @@ class Store(Op):
             raise SizeError("a block is empty", expected="at least 1", got="0", fix="choose a larger block")
         return (value(whole.axes, whole.dims, whole.dtype),)
 
+    def needs(self, ins: Sequence[Tensor]) -> tuple[tuple[Expr, int], ...]:
+        """Return which block it is, and what is left of the axis behind it."""
+        return _inside(ins[0].dim(self.axis), self.index, ins[1].dim(self.axis))
+
     def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
         """Return nothing: elements are copied."""
         return {}
@@ -155,6 +163,11 @@ class Store(Op):
         """Return the middle block of three."""
         ins = (sized(B=2, T=6), sized(T=2, B=2))
         return (Example(cls("T", Integer(1)), ins, frozenset()),)
+
+
+def _inside(dim: Expr, index: Expr, block: Expr) -> tuple[tuple[Expr, int], ...]:
+    """Return what a block needs in order to lie inside its axis."""
+    return ((index, 0), (normal(dim - (index + 1) * block), 0))
 
 
 def _no_backward(node: NodeLike) -> RuleError:

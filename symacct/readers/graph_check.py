@@ -5,9 +5,14 @@ The builder cannot make a graph that fails here; one that is read from a file ca
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from symacct.errors import unknown
+from symacct.algebra.condition import merge
+from symacct.algebra.contradiction import contradictory, implied
+from symacct.build.reserved import free_names
+from symacct.counts import of_graph
+from symacct.errors import SizeError, unknown
 from symacct.nodes import Graph, Repeat, refuse, walk
 from symacct.policy import DTYPE_BITS
 from symacct.readers.graph_order import Order
@@ -21,11 +26,12 @@ DTYPES = (*FOLLOWING_DTYPES, *DTYPE_BITS)
 
 
 def check(graph: Graph) -> Graph:
-    """Return the graph if it is well formed.
+    """Return the graph if it is well formed, with the conditions that its counts need.
 
     Raises:
         SymacctError: it is not; the error names the node, tensor or repeat, and the nodes on a cycle.
     """
+    free_names([*graph.sizes, *graph.aliases], f"graph {graph.name}")
     _labels(graph)
     _regions(graph)
     repeats = {node.name: (*around, node) for node, around in walk(graph.nodes) if isinstance(node, Repeat)}
@@ -33,7 +39,26 @@ def check(graph: Graph) -> Graph:
         _tensor(graph, name, tensor, repeats)
     _listed(graph)
     Order(graph).check()
-    return graph
+    return _with_needs(graph)
+
+
+def _with_needs(graph: Graph) -> Graph:
+    """Return the graph with what its counts need, where it does not say so itself."""
+    try:
+        needed = of_graph(graph)
+    except SizeError as error:
+        raise error.at(f"graph {graph.name}") from None
+    missing = [one for one in needed if one not in graph.conditions and not implied(one, graph.conditions)]
+    if not missing:
+        return graph
+    whole = merge((*graph.conditions, *missing))
+    if contradictory(one for one in whole if one.kind != "equal"):
+        raise SizeError(
+            f"no sizes satisfy all conditions of graph {graph.name}",
+            expected="conditions that hold together",
+            got=", ".join(one.text for one in whole),
+        )
+    return replace(graph, conditions=whole)
 
 
 def _labels(graph: Graph) -> None:

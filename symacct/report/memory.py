@@ -9,8 +9,8 @@ from symacct import terms
 from symacct.algebra.condition import Condition, merge
 from symacct.algebra.evaluate import check_sizes
 from symacct.algebra.symbols import as_expr, symbol
+from symacct.counts import may_be_zero
 from symacct.errors import SymacctError
-from symacct.nodes import repeat_counts
 from symacct.report.data import Line, Section
 from symacct.report.explain import explained
 from symacct.report.memory_peak import Peak, Peaks
@@ -42,7 +42,7 @@ def at_sizes(account: Account, sizes: Mapping[str, int]) -> View:
     Raises:
         SizeError: a size is out of range, or breaks a condition of the graph itself.
     """
-    counts = frozenset(repeat_counts(account.graph))
+    counts = frozenset(may_be_zero(account.graph))
     checked = check_sizes(sizes, account.graph.order, counts)
     free = {*account.graph.order, *account.policy.names} - checked.keys() - account.graph.bound.keys()
     if checked and free:

@@ -129,6 +129,8 @@ class Peaks:
             known = {str(b): x + least for b, x, least in zip(ring.bases, shifted, ring.least, strict=True)}
             known |= {n: int(back[n]) for n in known if n in back and back[n].is_Integer}
             known |= {name: 1 for name in names if name not in known and name not in course.shape.into}
+            inside = {free.name for expr in course.shape.into.values() for free in expr.free_symbols}
+            known |= {name: 1 for name in inside if name not in known}  # a quotient that the peak has not
             into = {name: int(evaluate(expr, known)) for name, expr in course.shape.into.items()}
             sizes = {name: size for name, size in (known | into).items() if name in names}
             if all(one.holds(sizes) for one in self.when):

@@ -9,6 +9,7 @@ from symacct.algebra.condition import Condition, merge
 from symacct.algebra.evaluate import check_sizes, evaluate, names_of, substitute
 from symacct.algebra.normal import total
 from symacct.algebra.symbols import as_expr, symbol
+from symacct.counts import may_be_zero
 from symacct.errors import RuleError, unknown
 from symacct.nodes import Node, repeat_counts, walk
 from symacct.printers import text
@@ -62,7 +63,7 @@ def view(account: Account, sizes: Mapping[str, int], names: Sequence[str]) -> Vi
     Raises:
         SizeError: a size is out of range, or breaks a condition of the graph itself.
     """
-    checked = check_sizes(sizes, account.graph.order, frozenset(repeat_counts(account.graph)))
+    checked = check_sizes(sizes, account.graph.order, frozenset(may_be_zero(account.graph)))
     small = [Condition("at_least", symbol(name), as_expr(1)) for name, size in checked.items() if size == 0]
     if small:
         account = account.bind({name: 0 for name, size in checked.items() if size == 0})

@@ -5,10 +5,10 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from symacct.counts import may_be_zero
 from symacct.errors import SizeError, SymacctError, unknown
 from symacct.evaluation.operations import TENSOR, VECTOR
 from symacct.evaluation.rates import Rates
-from symacct.nodes import repeat_counts
 from symacct.proof.machine_facts import RATE
 from symacct.sheet.broken import in_pieces
 from symacct.sheet.cells import Setter
@@ -138,7 +138,7 @@ class Collected:
     ) -> None:
         """Add sizes to a scope, each with what it means."""
         meanings = {} if account is None else account.source.sizes
-        counts = set() if account is None else set(repeat_counts(account.source))
+        counts = set() if account is None else set(may_be_zero(account.source))
         scope.counts |= counts
         scope.known |= {*meanings, *names}
         for name in names:
