@@ -96,8 +96,8 @@ class FormulaError(SymacctError):
     """A formula cannot be read."""
 
 
-class UnknownNameError(SymacctError):
-    """A name is not among the known ones; the nearest is named."""
+class UnknownNameError(SymacctError, KeyError):
+    """A name is not among the known ones; the nearest is named. A mapping's key may be such a name."""
 
 
 class ReadError(SymacctError):

@@ -15,7 +15,7 @@ from symacct.algebra.sign import sign_on_box
 from symacct.build import Definition
 from symacct.claims import Claim, Sides, resolve
 from symacct.displayed import Displayed
-from symacct.errors import LimitError, SizeError, unknown
+from symacct.errors import LimitError, SizeError, UsageError, unknown
 from symacct.nodes import Graph
 from symacct.proof.assume import Assumptions, bind, read_assumptions
 from symacct.proof.certified import is_provable
@@ -82,6 +82,18 @@ class Verdict(Displayed):
     def __str__(self) -> str:
         """Return the outcome, the claim, and why."""
         return f"{self.outcome}: {self.stated} ({self.decision.reason})"
+
+    def __bool__(self) -> bool:
+        """Say whether the claim is proved as written.
+
+        Raises:
+            UsageError: it is undecided, which is neither.
+        """
+        if self.outcome == "undecided":
+            what, expected = "an undecided verdict is neither true nor false", "proved or refuted"
+            got, fix = f"undecided: {self.stated}", "ask for .outcome, which is one of three words"
+            raise UsageError(what, expected=expected, got=got, fix=fix)
+        return self.outcome == "proved"
 
     @property
     def stated(self) -> str:

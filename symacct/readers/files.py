@@ -5,9 +5,11 @@ A Python file is run when it is loaded. Nothing is downloaded.
 
 from __future__ import annotations
 
+from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from symacct.build.foreign import no_graph
 from symacct.data import shipped
 from symacct.errors import ReadError, SymacctError, brief, unknown
 from symacct.readers.catalogue import GraphEntry, ModelEntry, list_graphs, list_models
@@ -21,7 +23,7 @@ LONGEST_PATH = 4096
 __all__ = ["GraphEntry", "ModelEntry", "list_graphs", "list_models", "load", "source"]
 
 
-def load(target: str, *, symbolic: bool = False) -> Graph:
+def load(target: str | PathLike[str], *, symbolic: bool = False) -> Graph:
     """Return the graph that a word or a path names.
 
     Args:
@@ -37,6 +39,10 @@ def load(target: str, *, symbolic: bool = False) -> Graph:
     >>> load("gpt2").order
     ('B', 'S', 'T')
     """
+    if isinstance(target, PathLike):
+        target = fspath(target)
+    if not isinstance(target, str):
+        raise no_graph(target, "the name of a graph or model, or a path")
     if len(target) > LONGEST_PATH or "\0" in target:
         raise _nothing(target)
     file, name = _parted(target)
