@@ -19,7 +19,7 @@ from symacct.derivation.static import Parameter, parameters
 from symacct.derivation.traffic import Traffic, Traffics
 from symacct.derivation.work import Row, backward_work, forward_work, optimizer_work
 from symacct.derivation.workload import caches, living, prepared, without_empty
-from symacct.errors import UnknownNameError, UsageError, unknown
+from symacct.errors import UnknownNameError, UsageError, nearest, unknown
 from symacct.terms import PEAKS, QUANTITIES
 
 if TYPE_CHECKING:
@@ -192,10 +192,11 @@ class Derived:
         if name not in QUANTITIES:
             raise unknown("quantity", name, self.names(), where=f"graph {self.graph.name}")
         if not self.has(name):
+            akin = [known for known in self.names() if _akin(known, name)]
             raise UnknownNameError(
                 f"this account has no {name}",
                 where=f"graph {self.graph.name}, {self.policy.describe()}",
-                expected=f"one of: {', '.join(known for known in self.names() if _akin(known, name))}",
+                expected=f"one of: {nearest(name, akin, 'quantity')}",
                 got=name,
                 fix=_why_absent(name, serves=self.policy.workload in SERVING),
             )

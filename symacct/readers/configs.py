@@ -5,7 +5,7 @@ The same reader for ``config.json`` of every family in ``families``. Nothing is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
@@ -67,7 +67,7 @@ class Decoder:
     out_bias: bool
     ffn_bias: bool
     tied: bool
-    head: Head = Head()
+    head: Head = field(default_factory=Head)
     causal: bool = True
     notes: tuple[str, ...] = ()
 

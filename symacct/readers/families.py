@@ -117,7 +117,8 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
                 qkv_bias=True, out_bias=True, ffn_bias=True, tied=Key("tie_word_embeddings", default=True),
                 dropouts=("attn_pdrop", "resid_pdrop", "embd_pdrop"), default_dropout="0.1",
                 sizes=(
-                    ("vocab_size", 50257), ("n_positions", 1024), ("n_embd", 768), ("n_layer", 12), ("n_head", 12),
+                    ("vocab_size", 50257), ("n_positions", 1024), ("n_embd", 768), ("n_layer", 12),
+                    ("n_head", 12),
                 ),
             ),
             Family(

@@ -5,6 +5,7 @@ A Python file is run when it is loaded. Nothing is downloaded.
 
 from __future__ import annotations
 
+import re
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from symacct.nodes import Graph
 
 LONGEST_PATH = 4096
+SEPARATORS = re.compile(r"[-_. ]")
 
 __all__ = ["GraphEntry", "ModelEntry", "list_graphs", "list_models", "load", "source"]
 
@@ -106,13 +108,22 @@ def _nothing(target: str) -> SymacctError:
     known = [*_names("graphs", ".py"), *_names("models", ".json")]
     target = brief(target)
     last = target.replace("\\", "/").rstrip("/").rpartition("/")[2]
-    near = unknown("graph or model", last, known).fix
     error = unknown("graph or model", target, known)
-    error.fix = near
+    error.fix = near = _way(last) or unknown("graph or model", last, known).fix
     if last != target:
         note = "nothing is downloaded: give the path of a config.json"
         error.fix = f"{near} {note}" if near else note
     return error
+
+
+def _way(name: str) -> str | None:
+    """Return what to do with the name of a model of another family than those that are read."""
+    from symacct.readers.heads import GUIDE
+    from symacct.readers.other_families import OTHER_FAMILIES
+
+    bare = {SEPARATORS.sub("", one): one for one in sorted(OTHER_FAMILIES)}
+    family = bare.get(SEPARATORS.sub("", name.lower()))
+    return f"the family {family} is not read: write its graph ({GUIDE})" if family else None
 
 
 def _from_json(path: Path, *, symbolic: bool) -> Graph:

@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from symacct.build import Definition
-from symacct.errors import ReadError, SymacctError, unknown
+from symacct.errors import ReadError, SymacctError, nearest, unknown
 from symacct.nodes import Graph
 from symacct.readers.strict_json import read_text
 
@@ -33,7 +33,9 @@ def graph_of(path: Path, name: str | None = None) -> Graph:
         raise ReadError(
             f"{path.name} has {len(found) or 'no'} graphs",
             where=str(path),
-            expected=f"{path.name}:NAME, one of: {', '.join(sorted(found))}" if found else "one graph",
+            expected=f"{path.name}:NAME, one of: {nearest(path.stem, sorted(found))}"
+            if found
+            else "one graph",
             got=path.name,
             fix=None if found else 'decorate a function with @graph({"B": "rows"})',
         )

@@ -83,7 +83,9 @@ def read_head(outer: Mapping[str, Any], values: Values, family: Family) -> Head:
             code that is not read.
     """
     parts = isinstance(outer.get("text_config"), dict)
-    name = _name_of(outer, values.where) or (_name_of(values.data, values.where) if parts else None)
+    name = _name_of(outer, values.where)
+    if name is None and parts:
+        name = _name_of(values.data, values.where)
     if name is None:
         return Head()
     if parts and name.endswith(OF_PARTS):
