@@ -1,6 +1,7 @@
 """The one way in: a shipped graph or model, a Python file, a configuration, or a graph as JSON.
 
-A Python file is run when it is loaded. Nothing is downloaded.
+A Python file is run when it is loaded; one that a document names only where that is allowed. Nothing is
+downloaded.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from symacct.build.foreign import no_graph
 from symacct.data import shipped
 from symacct.errors import ReadError, SymacctError, brief, unknown
 from symacct.readers.catalogue import GraphEntry, ModelEntry, list_graphs, list_models
+from symacct.readers.documents import check_runs
 from symacct.readers.strict_json import is_file
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ def load(target: str | PathLike[str], *, symbolic: bool = False) -> Graph:
     if file.suffix == ".py":
         from symacct.readers.graph_files import graph_of
 
+        check_runs(file)
         return graph_of(file, name)
     if file.suffix == ".json":
         return _from_json(file, symbolic=symbolic)

@@ -1,9 +1,9 @@
-"""Python files with graphs. Loading one runs it, as importing it would."""
+"""Python files with graphs. Loading one runs it, as importing it would; what it prints goes to stderr."""
 
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +44,7 @@ def graph_of(path: Path, name: str | None = None) -> Graph:
     chosen = found[name]
     if isinstance(chosen, Graph):
         return chosen
-    with placed(path, _first_line(path, chosen)):
+    with placed(path, _first_line(path, chosen)), redirect_stdout(sys.stderr):
         return chosen()
 
 
@@ -73,7 +73,7 @@ def _run(path: Path) -> dict[str, Any]:
     sys.modules[module.__name__] = module
     sys.path.insert(0, str(path.parent))
     try:
-        with placed(path):
+        with placed(path), redirect_stdout(sys.stderr):
             exec(compile(text, str(path), "exec", dont_inherit=True), module.__dict__)  # noqa: S102 (the help says so)
     finally:
         sys.path.remove(str(path.parent))
