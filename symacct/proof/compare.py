@@ -2,36 +2,47 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from symacct.account import Account
 from symacct.algebra.budget import within
 from symacct.algebra.condition import Condition, merge
-from symacct.algebra.evaluate import names_of
+from symacct.algebra.evaluate import names_of, substitute
 from symacct.algebra.normal import is_zero, normal, total
 from symacct.algebra.sign import sign_on_box
 from symacct.claims import read_claim, resolve
-from symacct.errors import LimitError, RuleError
+from symacct.errors import LimitError, RuleError, SizeError
 from symacct.proof.assume import Assumptions, read_assumptions
 from symacct.proof.certified import is_provable
 from symacct.proof.decide import ratio_limit
+from symacct.proof.lookup import lookup, place
 from symacct.proof.search import Counterexample, counterexample
 from symacct.proof.sources import NUMBERED
 from symacct.proof.threshold import Crossing, crossing
-from symacct.terms import unit_of
+from symacct.syntax import read_formula
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from fractions import Fraction
 
     from sympy import Expr
 
-    from symacct.account import Account
     from symacct.proof.decide import Box
+    from symacct.proof.lookup import Place
     from symacct.units import Unit
 
 SECONDS = 5.0
 GRADIENT = "/grad."
+EQUALITY = re.compile(r"(?<![<>=])=(?![<>=])")
+TESTS: Mapping[str, Callable[[Expr, Expr], bool]] = {
+    ">=": lambda a, b: bool(a >= b),
+    "<=": lambda a, b: bool(a <= b),
+    "=": lambda a, b: bool(a == b),
+    "|": lambda a, b: bool(b % a == 0) if a != 0 else False,
+}
+"""What an assumption says of two numbers, by its sign."""
 LARGER = {
     "zero": "equal",
     "positive": "A",
@@ -104,16 +115,72 @@ def compare_formulas(
 def compare_accounts(
     first: Account, second: Account, quantity: str = "flops.model", assume: Iterable[str] = ()
 ) -> Comparison:
-    """Compare one quantity of two accounts; sizes of the same name are the same."""
-    names = dict.fromkeys((*first.source.sizes, *second.source.sizes))
+    """Compare one quantity of two accounts, or of a region of each; sizes of the same name are the same.
+
+    Raises:
+        SymacctError: there is no such quantity or region, or an assumption fails at sizes that are bound.
+    """
+    assume = tuple(assume)
+    names = list(dict.fromkeys((*first.source.sizes, *second.source.sizes)))
     assumptions = read_assumptions(assume, names)
-    sides = [account[quantity] for account in (first, second)]
+    bound = {**second.graph.bound, **first.graph.bound}
+    _check(assume, names, (first, second))
+    assumptions = replace(assumptions, replaced=_at(assumptions.replaced, bound))
+    sides = [lookup(account)(quantity) for account in (first, second)]  # type: ignore[misc]
     left, right = (assumptions.apply(side.expr) for side in sides)
     when = merge((*sides[0].when, *sides[1].when))
     parts: tuple[Apart, ...] = ()
     if quantity != "tokens" and not quantity.startswith("intensity"):
-        parts = tuple(_apart(first, second, quantity, assumptions))
-    return _compared(left, right, unit_of(quantity), when, assumptions, (), parts)
+        parts = tuple(_apart(place(first, quantity), place(second, quantity), assumptions))
+    return _compared(left, right, sides[0].unit, when, assumptions, (), parts)
+
+
+def put_in(accounts: Iterable[Account], assume: Iterable[str]) -> list[Account]:
+    """Return accounts with what is assumed equal put in, before any size is: derived again, as formulas.
+
+    An equality is put into each graph that has all of its sizes, free.
+
+    >>> from symacct.account import derive
+    >>> from symacct.readers.files import load
+    >>> [str(one["params"]) for one in put_in([derive(load("mlp"))], ["L = 3*D"])]
+    ['3*D^3 parameter']
+    """
+    accounts, assume = list(accounts), tuple(assume)
+    names = list(dict.fromkeys(name for account in accounts for name in account.source.sizes))
+    replaced = read_assumptions([one for one in assume if EQUALITY.search(one)], names).replaced
+    return [_with(account, replaced) for account in accounts]
+
+
+def _with(account: Account, replaced: Mapping[str, Expr]) -> Account:
+    graph = account.source
+    for name, formula in replaced.items():
+        if name in graph.order and set(names_of(formula)) <= set(graph.order):
+            graph = graph.bind({name: formula})
+    return account if graph is account.source else Account(graph, account.policy, account.convention)
+
+
+def _at(replaced: Mapping[str, Expr], bound: Mapping[str, Expr]) -> dict[str, Expr]:
+    """Return what stands for sizes, with the sizes that are bound put into it."""
+    sizes = {name: size for name, size in bound.items() if size.is_Integer}
+    return {name: substitute(formula, sizes) for name, formula in replaced.items()}
+
+
+def _check(assume: Iterable[str], names: Sequence[str], accounts: Iterable[Account]) -> None:
+    """Check that no assumption fails at the sizes that a graph has.
+
+    Raises:
+        SizeError: one does.
+    """
+    for text in assume:
+        sign = next((one for one in TESTS if one in text), None)
+        if sign is None or ">>" in text or "<<" in text:
+            continue
+        sides = [read_formula(side, names) for side in text.split(sign, 1)]
+        for account in accounts:
+            left, right = (substitute(side, account.graph.bound) for side in sides)
+            if left.is_Rational and right.is_Rational and not TESTS[sign](left, right):
+                got = f"{left} and {right} in graph {account.graph.name}"
+                raise SizeError("an assumption fails", where=text, expected=f"A {sign} B", got=got)
 
 
 def _compared(
@@ -183,13 +250,13 @@ def _limits(made: Comparison) -> Iterator[tuple[str, Expr]]:
             yield name, limit
 
 
-def _apart(first: Account, second: Account, quantity: str, assumptions: Assumptions) -> Iterator[Apart]:
+def _apart(first: Place, second: Place, assumptions: Assumptions) -> Iterator[Apart]:
     """Yield the ops that differ; an op of one account alone counts 0 in the other."""
     found: dict[str, tuple[list[Expr], list[Expr]]] = {}
-    for place, account in enumerate((first, second)):
-        for term in account.terms(quantity):
+    for side, one in enumerate((first, second)):
+        for term in one.terms():
             label = NUMBERED.sub("", term.label).partition(GRADIENT)[0]
-            found.setdefault(label, ([], []))[place].append(assumptions.apply(term.expr))
+            found.setdefault(label, ([], []))[side].append(assumptions.apply(term.expr))
     for label, sides in found.items():
         left, right = (total(exprs) for exprs in sides)
         if not is_zero(left - right):
