@@ -181,7 +181,7 @@ class Graph:
                     f"these sizes break a condition of graph {self.name}",
                     expected=before.text,
                     got=", ".join(f"{k}={v}" for k, v in exact.items()),
-                    fix=f"choose sizes with {before.text}",
+                    fix=self._way(before, condition),
                 )
         known = {**{k: substitute(v, exact) for k, v in self.bound.items()}, **exact}
         tensors = {name: bind_tensor(t, exact) for name, t in self.tensors.items()}
@@ -195,6 +195,19 @@ class Graph:
             tokens=None if self.tokens is None else substitute(self.tokens, exact),
             bound=MappingProxyType(known),
         )
+
+    def _way(self, before: Condition, after: Condition) -> str:
+        """Return what mends a condition that fails: other sizes, or another value of a size that is bound."""
+        fix = f"choose sizes with {before.text}"
+        left = after.left if before.kind == "at_least" and before.left.is_Integer else None
+        names = [name for name, value in self.bound.items() if left is not None and value == left]
+        if not names:
+            return fix
+        raised = names[-1]
+        others = {name: value for name, value in self.bound.items() if value.is_Integer and name != raised}
+        at = ",".join(f"{name}={value}" for name, value in {raised: after.right, **others}.items())
+        meant = f"{raised}, {self.sizes[raised]}" if self.sizes.get(raised) else raised
+        return f"{left} is {meant}; to raise it: --symbolic --at {at} and what is left"
 
     def _needs(self, name: str, size: Expr) -> list[Condition]:
         """Return what must hold for a formula to stand in the place of a size: whole, at least 1.

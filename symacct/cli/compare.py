@@ -208,7 +208,9 @@ def _head(args: Namespace, sides: tuple[Namespace, Namespace], accounts: list[Ac
         ]
     bound = [f"{name}: {', '.join(f'{k} = {v}' for k, v in one.graph.bound.items())}"
              for name, one in zip("AB", accounts, strict=True) if one.graph.bound]  # fmt: skip
-    return [*head, *(Fact("bound", one) for one in bound), Fact("quantity", args.quantity)]
+    named = zip("AB", accounts, strict=True)
+    warnings = [Fact("warning", f"{name}: {said}") for name, one in named for said in one.warnings]
+    return [*head, *(Fact("bound", one) for one in bound), *warnings, Fact("quantity", args.quantity)]
 
 
 def _choices(account: Account) -> dict[str, object]:

@@ -10,6 +10,7 @@ from symacct.displayed import Displayed
 from symacct.errors import UsageError, unknown
 from symacct.planning.devices import Devices, devices_of
 from symacct.planning.entries import Entry, Stated, fraction, share, stated
+from symacct.planning.peaks import peak_of
 from symacct.planning.run import run
 from symacct.planning.subject import Subject, of_account, of_parameters
 from symacct.policy import Policy
@@ -126,6 +127,7 @@ def plan(
     subject = _subject(model, params, chosen, convention, sizes or {}, active, shape, recompute)
     account = subject.account
     precision = (account.policy if account else chosen).precision
+    other = peak_of(account, dtype)
     machine = devices_of(on, count=devices, peak=peak, dtype=dtype or precision.activations, dirs=dirs)
     given = list(_given(tokens, time, mfu, price))
     known = [*subject.entries, *(machine.entries if machine else ()), *given]
@@ -136,8 +138,9 @@ def plan(
         table = {symbol: entry for symbol, entry in table.items() if symbol not in "fs"}
     absent = [*subject.absent, *((n, why) for n, why in ASKED.items() if n not in _names(table))]
     return Plan(
-        subject, machine, tuple(table.values()), tuple(absent), tuple(binding(table)), tuple(_notes(table))
-    )
+        subject, machine, tuple(table.values()), tuple(absent), tuple(binding(table)),
+        (*(account.warnings if account else ()), *_notes(table), *([other] if other else [])),
+    )  # fmt: skip
 
 
 def check_workload(policy: Policy) -> None:
