@@ -126,6 +126,10 @@ def plan(
     check_workload(chosen)
     subject = _subject(model, params, chosen, convention, sizes or {}, active, shape, recompute)
     account = subject.account
+    if account is not None and account["params"].expr == 0:
+        what, got = "a plan is of a model with parameters", f"graph {subject.name}, which has none"
+        fix = "its FLOPs and its time: symacct derive, symacct roofline"
+        raise UsageError(what, expected="at least one weight", got=got, fix=fix)
     precision = (account.policy if account else chosen).precision
     other = peak_of(account, dtype)
     machine = devices_of(on, count=devices, peak=peak, dtype=dtype or precision.activations, dirs=dirs)
