@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from symacct.algebra.evaluate import check_sizes, evaluate
 from symacct.algebra.normal import normal, total
 from symacct.algebra.symbols import as_expr
 from symacct.build import Definition
+from symacct.build.no_graph import no_graph
 from symacct.convention import CHOICES, Convention
 from symacct.convention import convention as named_convention
 from symacct.counts import may_be_zero
@@ -22,10 +24,10 @@ from symacct.policy import Policy, whole_or_symbol
 from symacct.policy import checkpoint as named_checkpoint
 from symacct.policy import precision as named_precision
 from symacct.quantity import Quantity
-from symacct.terms import PEAKS, Term, bytes_scope, flops_scope, unit_of
+from symacct.terms import PEAKS, QUANTITIES, Term, bytes_scope, flops_scope, unit_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator
 
     from sympy import Expr
 
@@ -38,8 +40,15 @@ AGAIN = ("flops.recompute", "flops.hardware", "bytes.backward", "bytes.step", "i
 """Quantities that hold what runs again in backward."""
 
 
-class Account(Holdings):
+class Account(Holdings, Mapping[str, Quantity]):
     """The account of a graph under a policy and a convention; ``account["flops.model"]`` is a quantity.
+
+    It is a mapping of the names of the quantities that it has; each is derived when it is read.
+
+    >>> from symacct.readers.files import load
+    >>> account = derive(load("mlp"))
+    >>> "flops.model" in account, "memory.optimizer" in account, len(account) == len(dict(account))
+    (True, False, True)
 
     Attributes:
         source: the graph as it was given, with the adapters of the policy.
@@ -74,6 +83,26 @@ class Account(Holdings):
         elif kept:
             when = merge((*when, *self.saved_when[1]))
         return Quantity(self._total(name), unit_of(name), when)
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names of the quantities, in the order of a report."""
+        return (name for name in QUANTITIES if name in self)
+
+    def __len__(self) -> int:
+        """Return how many quantities there are."""
+        return sum(1 for _ in self)
+
+    def __contains__(self, name: object) -> bool:
+        """Say whether there is a quantity of this name; nothing is derived.
+
+        What is transient at the peak is one formula at sizes alone, and not named where some are free.
+        """
+        if not isinstance(name, str) or not self.has(name):
+            return False
+        return name != "memory.transient" or not self.graph.order
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
 
     def _total(self, name: str) -> Expr:
         """Return a quantity's formula."""
@@ -201,13 +230,8 @@ def derive(
     >>> print(derive(product)["flops.model"])
     4*B*D*K FLOP
     """
-    if isinstance(graph, str):
-        raise UsageError(
-            f"{graph!r} is a name, not a graph",
-            expected="a graph, or its definition",
-            got=repr(graph),
-            fix=f"write symacct.derive(symacct.load({graph!r}))",
-        )
+    if not isinstance(graph, Graph | Definition):
+        raise no_graph(graph)
     source = graph() if isinstance(graph, Definition) else graph
     chosen = _policy(policy, choices)
     if chosen.lora is not None:

@@ -19,7 +19,7 @@ from symacct.derivation.static import Parameter, parameters
 from symacct.derivation.traffic import Traffic, Traffics
 from symacct.derivation.work import Row, backward_work, forward_work, optimizer_work
 from symacct.derivation.workload import caches, living, prepared, without_empty
-from symacct.errors import UnknownNameError, UsageError, unknown
+from symacct.errors import UnknownNameError, UsageError, nearest, unknown
 from symacct.terms import PEAKS, QUANTITIES
 
 if TYPE_CHECKING:
@@ -40,6 +40,17 @@ SERVING = ("prefill", "decode")
 
 UPDATING = ("flops.optimizer", "memory.optimizer")
 """Quantities that need an optimizer."""
+
+GROUPS = "groups of "
+"""How the meaning of a count begins whose repeat has several layers in its body."""
+COUNTING = ("every", "sqrt")
+"""Checkpoints that count iterations."""
+
+
+def groups(graph: Graph) -> list[str]:
+    """Return the groups of layers that one body of a graph holds: ``groups of 2 layers (L of them)``."""
+    sizes = graph.sizes.items()
+    return [f"{meaning} ({name} of them)" for name, meaning in sizes if meaning.startswith(GROUPS)]
 
 
 class Derived:
@@ -153,7 +164,7 @@ class Derived:
     @cached_property
     def warnings(self) -> tuple[str, ...]:
         """What a reader should know: dead ops, trainable weights that no gradient reaches."""
-        found = list(self.graph.notes)
+        found = [*self.graph.notes, *self._groups()]
         found += [f"no output depends on {label}: it is left out of every total" for label in self.dead]
         if self.trains:
             found += [
@@ -168,6 +179,13 @@ class Derived:
                 if name in self.step.gradients
             ]
         return tuple(found)
+
+    def _groups(self) -> list[str]:
+        """Return a warning where a checkpoint counts groups of layers, whose kinds one body holds."""
+        if not self.recomputes or self.policy.checkpoint.kind not in COUNTING:
+            return []
+        chosen = f"checkpoint {self.policy.checkpoint.describe()}"
+        return [f"{chosen} counts {meant}, not layers" for meant in groups(self.graph)]
 
     def has(self, name: str) -> bool:
         """Say whether this account has a quantity: some belong to training, an optimizer, or decoding."""
@@ -198,10 +216,11 @@ class Derived:
         if name not in QUANTITIES:
             raise unknown("quantity", name, self.names(), where=f"graph {self.graph.name}")
         if not self.has(name):
+            akin = [known for known in self.names() if _akin(known, name)]
             raise UnknownNameError(
                 f"this account has no {name}",
                 where=f"graph {self.graph.name}, {self.policy.describe()}",
-                expected=f"one of: {', '.join(known for known in self.names() if _akin(known, name))}",
+                expected=f"one of: {nearest(name, akin, 'quantity')}",
                 got=name,
                 fix=_why_absent(name, serves=self.policy.workload in SERVING),
             )

@@ -6,6 +6,7 @@ bug that shows its traceback.
 
 from __future__ import annotations
 
+import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,9 @@ if TYPE_CHECKING:
 
 FIELDS = ("where", "expected", "got", "fix")
 SHOWN_NAMES = 12
-FEW_NAMES = 24
+CLOSE = 0.5
+TRIED = 5
+DIGITS = re.compile(r"\d+")
 LONGEST_NAME = 80
 LISTED = {
     "quantity": "quantities",
@@ -24,8 +27,13 @@ LISTED = {
     "op": "ops",
     "dtype": "dtypes",
     "unit": "units",
+    "machine": "machines",
+    "claim file": "claims",
+    "optimizer": "optimizers",
 }
 """What ``symacct list`` shows names of a kind under."""
+SEEN = {"verb": "symacct --help"}
+"""Where else all names of a kind stand."""
 
 
 class SymacctError(Exception):
@@ -96,8 +104,8 @@ class FormulaError(SymacctError):
     """A formula cannot be read."""
 
 
-class UnknownNameError(SymacctError):
-    """A name is not among the known ones; the nearest is named."""
+class UnknownNameError(SymacctError, KeyError):
+    """A name is not among the known ones; the nearest is named. A mapping's key may be such a name."""
 
 
 class ReadError(SymacctError):
@@ -123,24 +131,33 @@ class UsageError(SymacctError):
 def unknown(kind: str, name: str, known: Iterable[str], *, where: str | None = None) -> UnknownNameError:
     """Return the error for a name that is not known: the valid names sorted, the nearest one named.
 
+    A name whose digits differ is another one (a size, a version, a number of bits) and never meant.
+
     >>> print(unknown("graph", "mlpp", ["mlp", "gpt"]))
     unknown graph 'mlpp'
       expected  one of: gpt, mlp
       got       mlpp
       fix       did you mean 'mlp'?
+    >>> unknown("model", "llama-3-9b", ["llama-3-8b"]).fix is None
+    True
     """
     names, short = sorted(known), brief(name)
-    near = get_close_matches(short, names, n=1, cutoff=0.5)
-    if not near:
-        folded = {known_name.lower(): known_name for known_name in names}
-        near = [folded[name.lower()]] if name.lower() in folded else []
+    near = _meant(short, names)
     return UnknownNameError(
         f"unknown {kind} {short!r}",
         where=where,
         expected=f"one of: {nearest(short, names, kind)}" if names else f"no {kind} is known here",
         got=short,
-        fix=f"did you mean {near[0]!r}?" if near else None,
+        fix=f"did you mean {near!r}?" if near else None,
     )
+
+
+def _meant(name: str, names: Sequence[str]) -> str | None:
+    """Return the name that is like another one, and has the same digits."""
+    digits = DIGITS.findall(name)
+    close = get_close_matches(name, names, n=TRIED, cutoff=CLOSE)
+    folded = [one for one in names if one.lower() == name.lower()]
+    return next((one for one in (*close, *folded) if DIGITS.findall(one) == digits), None)
 
 
 def brief(text: str, most: int = LONGEST_NAME) -> str:
@@ -160,8 +177,9 @@ def nearest(name: str, names: Sequence[str], kind: str = "") -> str:
     >>> nearest("a7", [f"a{i}" for i in range(40)], "quantity")[-43:]
     ', and 28 more (see symacct list quantities)'
     """
-    if len(names) <= FEW_NAMES:
+    if len(names) <= SHOWN_NAMES:
         return ", ".join(names)
     close = set(get_close_matches(name, names, n=SHOWN_NAMES, cutoff=0.0))
-    hint = f" (see symacct list {LISTED[kind]})" if kind in LISTED else ""
+    place = f"symacct list {LISTED[kind]}" if kind in LISTED else SEEN.get(kind)
+    hint = f" (see {place})" if place else ""
     return f"{', '.join(one for one in names if one in close)}, and {len(names) - len(close)} more{hint}"

@@ -180,7 +180,7 @@ class Graph:
         conditions = tuple(c.substitute(exact) for c in (*self.conditions, *needed))
         for before, condition in zip((*self.conditions, *needed), conditions, strict=True):
             if condition.is_impossible() and (condition.kind != "equal" or not condition.names):
-                raise _broken(self.name, before, condition, exact)
+                raise _broken(self.name, before, condition, exact, self._way(before, condition))
         always = tuple(c for c in conditions if c.kind != "equal" or not c.names)  # decoding drops equalities
         if contradictory(always):
             raise _contrary(self.name, always, exact)
@@ -196,6 +196,19 @@ class Graph:
             tokens=None if self.tokens is None else substitute(self.tokens, exact),
             bound=MappingProxyType(known),
         )
+
+    def _way(self, before: Condition, after: Condition) -> str:
+        """Return what mends a condition that fails: other sizes, or another value of a size that is bound."""
+        fix = f"choose sizes with {before.text}"
+        left = after.left if before.kind == "at_least" and before.left.is_Integer else None
+        names = [name for name, value in self.bound.items() if left is not None and value == left]
+        if not names:
+            return fix
+        raised = names[-1]
+        others = {name: value for name, value in self.bound.items() if value.is_Integer and name != raised}
+        at = ",".join(f"{name}={value}" for name, value in {raised: after.right, **others}.items())
+        meant = f"{raised}, {self.sizes[raised]}" if self.sizes.get(raised) else raised
+        return f"{left} is {meant}; to raise it: --symbolic --at {at} and what is left"
 
     def _needs(self, name: str, size: Expr) -> tuple[Condition, ...]:
         """Return what must hold for a formula to stand in the place of a size: whole, at least 1.
@@ -286,7 +299,9 @@ class Graph:
                         view.add_edge(maker[name], node.label, key=slot, tensor=name, slot=slot)
 
 
-def _broken(graph: str, before: Condition, after: Condition, sizes: Mapping[str, Expr]) -> SizeError:
+def _broken(
+    graph: str, before: Condition, after: Condition, sizes: Mapping[str, Expr], fix: str
+) -> SizeError:
     """Return the error for sizes at which a condition fails."""
     given = ", ".join(f"{k}={v}" for k, v in sizes.items())
     failing = f"{text(after.left)} does not divide {text(after.right)}" if after.kind == "divides" else ""
@@ -294,7 +309,7 @@ def _broken(graph: str, before: Condition, after: Condition, sizes: Mapping[str,
         f"these sizes break a condition of graph {graph}",
         expected=before.text,
         got=f"{failing}: {given}" if failing else given,
-        fix=f"choose sizes with {before.text}",
+        fix=fix,
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from symacct.errors import FormulaError, UsageError, unknown
+from symacct.errors import FormulaError, SizeError, UsageError, unknown
 from symacct.formats import BITS
 
 if TYPE_CHECKING:
@@ -287,11 +287,19 @@ class Policy:
         return tuple(dict.fromkeys(s.name for part in found for s in getattr(part, "free_symbols", ())))
 
     def bind(self, sizes: Mapping[str, int]) -> Policy:
-        """Return the policy with its symbols replaced."""
+        """Return the policy with its symbols replaced.
+
+        Raises:
+            SizeError: one is no integer of at least 1.
+        """
         from symacct.algebra.evaluate import substitute
         from symacct.algebra.symbols import as_expr
 
         known = {name: as_expr(size) for name, size in sizes.items() if name in self.names}
+        for name, size in known.items():
+            if size.is_number and not (size.is_Integer and size >= 1):
+                what, expected = f"{name} is out of range", "an integer of at least 1"
+                raise SizeError(what, where=self.describe(), expected=expected, got=str(size)[:60])
         if not known:
             return self
         every = self.checkpoint.every

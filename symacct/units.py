@@ -18,7 +18,7 @@ from sympy import Expr, Rational
 
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import is_name
-from symacct.errors import UnitError
+from symacct.errors import UnitError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -378,7 +378,9 @@ def _unknown(name: str) -> UnitError:
     fix = f"did you mean {near!r}?" if near else None
     if name.endswith("ps") and is_unit(name[:-2]):
         fix = f"write {name[:-2]}/s"
-    return UnitError(f"unknown unit {name!r}", expected=f"one of: {', '.join(names)}", got=name, fix=fix)
+    return UnitError(
+        f"unknown unit {name!r}", expected=f"one of: {nearest(name, names, 'unit')}", got=name, fix=fix
+    )
 
 
 def convert(value: Expr | int | Fraction, unit: Unit, to: str) -> Expr:

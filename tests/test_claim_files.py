@@ -147,7 +147,7 @@ def test_paths_of_graphs_start_from_the_file(run, tmp_path, monkeypatch):
         '[[claim]]\nname = "a"\ngraph = "mine.py:one"\nclaim = "flops.forward = 2*B*D*K"\nexpect = "proved"\n'
     )
     (tmp_path / "my.toml").write_text(text)
-    status, said, _ = run("prove", str(tmp_path / "my.toml"))
+    status, said, _ = run("prove", str(tmp_path / "my.toml"), "--run-python")
     assert status == 0, said
 
 

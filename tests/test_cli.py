@@ -275,7 +275,8 @@ REFUSALS = [
         told(
             "unknown verb 'drive'",
             where="symacct",
-            expected=f"one of: {', '.join(sorted(VERBS))}",
+            expected="one of: check, compare, derive, dtype, fit, list, prove, roofline, sheet, solve, "
+            "sweep, verify, and 6 more (see symacct --help)",
             got="drive",
             fix="did you mean 'derive'?",
         ),

@@ -179,7 +179,7 @@ LONG = "9" * 1_000_000
     [
         (["fp8"], "expected  fp8_e4m3 or fp8_e5m2"),
         (["mxfp6"], "expected  mxfp6_e2m3 or mxfp6_e3m2"),
-        (["fp17"], "did you mean 'fp16'?"),
+        (["fpp16"], "did you mean 'fp16'?"),
         (["fp16", LONG], "a number is too long"),
         (["fp16", "1e999999999"], "an exponent is too large"),
         (["fp16", "2^-999999999"], "an exponent is too large"),

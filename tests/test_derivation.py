@@ -276,7 +276,7 @@ def test_unknown_names_are_refused_with_the_nearest():
         ("flops.modl", lambda: derive(graph)["flops.modl"]),
         ("lectur", lambda: derive(graph, convention="lectur")),
         ("adamv", lambda: derive(graph, optimizer="adamv")),
-        ("bf61", lambda: derive(graph, precision="bf61")),
+        ("bf16-mster", lambda: derive(graph, precision="bf16-mster")),
         ("trian", lambda: derive(graph, workload="trian")),
     ):
         with pytest.raises(UnknownNameError, match=wrong) as caught:

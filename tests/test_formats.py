@@ -348,5 +348,5 @@ def test_names():
             find(name)
         assert refused.value.expected == " or ".join(both)
     with pytest.raises(SymacctError, match=r"did you mean 'bf16'\?"):
-        find("bf15")
+        find("bff16")
     assert BITS["fp8"] == 8

@@ -308,7 +308,7 @@ def test_what_is_written_reads_back(name, tmp_path):
     [
         ("sparse = false, ", "", "the peak of bf16 does not say sparse"),
         ('dtype = "bf16", ', "", "a peak has no dtype"),
-        ('"bf16"', '"bf61"', "did you mean 'bf16'"),
+        ('"bf16"', '"bff16"', "did you mean 'bf16'"),
         ("value = 300, ", "", "the peak of bf16 has no value"),
         ("value = 300", "value = -3", "a number above 0"),
         ("value = 300", "value = nan", "a number above 0"),

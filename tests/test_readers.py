@@ -29,6 +29,7 @@ QWEN = {**LLAMA, "model_type": "qwen2", "num_key_value_heads": 2}
 MIXTRAL = {**LLAMA, "model_type": "mixtral", "num_key_value_heads": 2}
 GPT2 = {"model_type": "gpt2", "vocab_size": 9, "n_embd": 8, "n_layer": 1, "n_head": 2, "n_positions": 8}
 FAMILY_NAMES = "gpt2, llama, mistral, mixtral, qwen2, qwen3"
+WAY = "write its graph: docs/writing-a-graph.md; symacct show llama --source prints one to start from"
 SIZE = "an integer of at least 1"
 RANGE = "an integer from 1 to 1000000000000"
 RATE = "a rate of at least 0 and less than 1"
@@ -80,9 +81,19 @@ WRONG = "hidden_size has a value of the wrong kind"
         ),
         (
             {"model_type": "lama"},
-            lines("unknown model_type 'lama'", f"one of: {FAMILY_NAMES}", "lama", "did you mean 'llama'?"),
+            lines(
+                "unknown model_type 'lama'", f"one of: {FAMILY_NAMES}", "lama",
+                f"did you mean 'llama'? else {WAY}",
+            ),
         ),
-        ({"model_type": "t5"}, lines("unknown model_type 't5'", f"one of: {FAMILY_NAMES}", "t5")),
+        (
+            {"model_type": "t5"},
+            lines("the family t5 is not read", f"one of: {FAMILY_NAMES}", "t5", WAY),
+        ),
+        (
+            {"model_type": "own"},
+            lines("unknown model_type 'own'", f"one of: {FAMILY_NAMES}", "own", WAY),
+        ),
         (
             {"model_type": 3},
             lines("model_type has a value of the wrong kind", f"model_type: one of {FAMILY_NAMES}", "3"),

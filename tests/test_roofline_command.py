@@ -159,7 +159,7 @@ def test_small_repeats_are_their_exact_case(run):
     ("words", "said"),
     [
         (("--on", "h100"), "say which: h100-pcie, h100-sxm, lecture:h100"),
-        (("--on", "h1000-sxm"), "did you mean 'h100-sxm'"),
+        (("--on", "h100-sxn"), "did you mean 'h100-sxm'"),
         (("--on", "v100-sxm2"), "v100-sxm2 has no peak for bf16, dense"),
         (("--on", "cpu"), "symacct measure GRAPH"),
         (("--on", "lecture:a100"), "lecture:a100 has no bandwidth"),

@@ -183,7 +183,7 @@ def test_longest_match_backs_up():
                 "unknown name 'X'\n"
                 "  where     6*N*X\n"
                 "                ^\n"
-                "  expected  one of: B, D, E, I, K, L, N, S, T, a, ab, b, beta, d_ff, 词表\n"
+                "  expected  one of: I, K, L, N, S, T, a, ab, b, beta, d_ff, 词表, and 3 more\n"
                 "  got       X"
             ),
         ),
@@ -193,7 +193,7 @@ def test_longest_match_backs_up():
                 "unknown name 'betta'\n"
                 "  where     betta\n"
                 "            ^\n"
-                "  expected  one of: B, D, E, I, K, L, N, S, T, a, ab, b, beta, d_ff, 词表\n"
+                "  expected  one of: I, K, L, N, S, T, a, ab, b, beta, d_ff, 词表, and 3 more\n"
                 "  got       betta\n"
                 "  fix       did you mean 'beta'?"
             ),

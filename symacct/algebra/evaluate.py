@@ -70,8 +70,8 @@ def _rename_bound(expr: Expr, taken: frozenset[Symbol]) -> Expr:
             name = next(
                 f"{index.name}_{k}" for k in range(len(names) + 1) if f"{index.name}_{k}" not in names
             )
-            fresh = Symbol(name, **index.assumptions0)
-            renamed[found] = Sum(found.function.xreplace({index: fresh}), (fresh, low, high))
+            fresh = type(index)(name, **index.assumptions0)
+            renamed[found] = found.func(found.function.xreplace({index: fresh}), (fresh, low, high))
     return expr.xreplace(renamed)
 
 

@@ -9,7 +9,33 @@ from math import comb
 from sympy import Add, Expr, Integer, Mul, Pow, Rational, Sum, Symbol
 
 from symacct.algebra.normal import normal
-from symacct.algebra.symbols import as_expr
+from symacct.algebra.symbols import Size, as_expr
+
+
+class Total(Sum):  # type: ignore[misc]
+    """A sum that stays standing; a size in it is found by name in a substitution, as elsewhere.
+
+    >>> from symacct.algebra.symbols import index_symbol, symbol
+    >>> i = index_symbol("i")
+    >>> Total(symbol("S") / (i + 1), (i, 0, symbol("L") - 1)).subs({Symbol("S"): 3, Symbol("L"): 2})
+    Sum(3/(i + 1), (i, 0, 1))
+    """
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        """Compare with any sum: what is added up, and from where to where."""
+        return self is other or (isinstance(other, Sum) and self.args == other.args)
+
+    __hash__ = Sum.__hash__
+
+    def _eval_subs(self, old: Expr, new: Expr) -> Expr | None:
+        sizes = (one for one in self.free_symbols if isinstance(one, Size))
+        found = next((one for one in sizes if one.is_meant(old)), old)
+        return super()._eval_subs(found, new)
+
+
+Total.__name__ = Sum.__name__  # by which sympy sorts, hashes and prints
 
 
 @lru_cache(maxsize=128)
@@ -84,7 +110,7 @@ def _sum_term(term: Expr, index: Symbol, low: Expr, high: Expr) -> Expr:
         return outside * (power_sum(int(exponent), high) - power_sum(int(exponent), low))
     if (high - low).is_Integer and 0 < high - low <= LONGEST_UNROLLED:
         return outside * Add(*(inside.xreplace({index: low + k}) for k in range(int(high - low))))
-    return outside * Sum(inside, (index, low, high - 1))
+    return outside * Total(inside, (index, low, high - 1))
 
 
 LONGEST_UNROLLED = 16

@@ -5,13 +5,17 @@ from __future__ import annotations
 import numbers
 from fractions import Fraction
 from functools import lru_cache
+from typing import TYPE_CHECKING
 from unicodedata import category, normalize
 
-from sympy import Expr, Float, I, Integer, Rational, Symbol, nan, oo, zoo
+from sympy import Basic, Expr, Float, I, Integer, Rational, Symbol, nan, oo, zoo
 
 from symacct.errors import FormulaError, SizeError
 
-__all__ = ["Expr", "Symbol", "as_expr", "check_name", "index_symbol", "is_name", "symbol"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Expr", "Size", "Symbol", "as_expr", "check_name", "index_symbol", "is_name", "symbol"]
 
 LONGEST_NAME = 64
 REFUSED_ATOMS = (Float, type(I), type(oo), type(-oo), type(zoo), type(nan))
@@ -49,6 +53,68 @@ def check_name(name: str) -> str:
     return composed
 
 
+class Size(Symbol):  # type: ignore[misc]
+    """The symbol of a size, which sympy's own symbol of the same name stands for in a substitution.
+
+    To sympy, symbols of one name and other assumptions are other symbols, and a substitution of one for the
+    other changes nothing, without a word. Here it changes the size, or is refused where it would be lost.
+
+    >>> (symbol("D") ** 2).subs({"D": 8}), (symbol("D") + 1).xreplace({Symbol("D"): Integer(8)})
+    (64, 9)
+    >>> (symbol("B") * symbol("D")).subs(Symbol("B") * Symbol("D"), 8)
+    Traceback (most recent call last):
+    symacct.errors.FormulaError: B*D holds a symbol B that is not the size B
+      expected  the sizes of the formula, from its free_symbols
+      got       Symbol('B')
+      fix       put in one size at a time: .subs(Symbol('B'), ...)
+    """
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        """Compare with any symbol: name and assumptions make one, and not its class."""
+        if self is other:
+            return True
+        return isinstance(other, Symbol) and self._hashable_content() == other._hashable_content()
+
+    __hash__ = Symbol.__hash__
+
+    def _eval_subs(self, old: Expr, new: Expr) -> Expr | None:
+        return new if self.is_meant(old) else None
+
+    def _xreplace(self, rule: Mapping[Expr, Expr]) -> tuple[Expr, bool]:
+        if self in rule:
+            return rule[self], True
+        for old in rule:
+            if self.is_meant(old):
+                return rule[old], True
+        return self, False
+
+    def is_meant(self, old: Expr) -> bool:
+        """Say whether a symbol that is not this one is put in its place by name.
+
+        Raises:
+            FormulaError: such a symbol stands in a formula, which would not be found in one of sizes.
+        """
+        if not isinstance(old, Basic) or isinstance(old, Size):
+            return False
+        if old.is_Symbol:
+            return type(old) is Symbol and old.name == self.name
+        if any(type(one) is Symbol and one.name == self.name for one in old.free_symbols):
+            raise _lost(old, self.name)
+        return False
+
+
+Size.__name__ = Symbol.__name__  # by which sympy sorts, hashes and prints
+
+
+def _lost(old: Expr, name: str) -> FormulaError:
+    what = f"{str(old)[:64]} holds a symbol {name} that is not the size {name}"
+    expected = "the sizes of the formula, from its free_symbols"
+    fix = f"put in one size at a time: .subs(Symbol({name!r}), ...)"
+    return FormulaError(what, expected=expected, got=f"Symbol({name!r})", fix=fix)
+
+
 @lru_cache(maxsize=4096)
 def symbol(name: str) -> Symbol:
     """Return the symbol of a size: a positive integer.
@@ -58,7 +124,7 @@ def symbol(name: str) -> Symbol:
     >>> symbol("N") + symbol("E") - symbol("N")
     E
     """
-    return Symbol(check_name(name), integer=True, positive=True)
+    return Size(check_name(name), integer=True, positive=True)
 
 
 @lru_cache(maxsize=4096)
@@ -68,7 +134,7 @@ def index_symbol(name: str) -> Symbol:
     >>> index_symbol("i").is_positive is None
     True
     """
-    return Symbol(check_name(name), integer=True, nonnegative=True)
+    return Size(check_name(name), integer=True, nonnegative=True)
 
 
 def as_expr(value: object) -> Expr:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from symacct.errors import SizeError, unknown
+from symacct.errors import SizeError, nearest, unknown
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -27,7 +27,7 @@ def check_free(name: str, graph: Graph, where: str, fix: str = "") -> None:
         raise SizeError(
             f"size {name} of {graph.name} is bound already",
             where=where,
-            expected=f"one of: {', '.join(sorted(graph.order)) or 'none is free'}",
+            expected=f"one of: {nearest(name, sorted(graph.order)) or 'none is free'}",
             got=f"{name}, which is {graph.bound[name]}",
             fix=fix or f"leave {name} out, or write --symbolic for a model",
         )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from symacct.cli import options, output
+from symacct.cli.bound import check_free, has_anyway
 from symacct.errors import UsageError, unknown
 
 if TYPE_CHECKING:
@@ -83,12 +84,15 @@ def run(args: Namespace) -> int:
     sides = _two(args)
     accounts = [_account(side) for side in sides]
     own = {name for side in sides for name in options.policy_names(side)}
-    shared = [_placed(account, args.at, accounts, own) for account in accounts]
-    if args.quantity not in shared[0].names():
-        raise unknown("quantity", args.quantity, shared[0].names(), where=f"graph {shared[0].graph.name}")
-    from symacct.proof.compare import compare_accounts
+    from symacct.proof.compare import compare_accounts, put_in
 
-    _write(args, sides, shared, compare_accounts(shared[0], shared[1], args.quantity, args.assume))
+    assumed = put_in(accounts, args.assume)
+    shared = [_placed(account, args.at, assumed, own) for account in assumed]
+    plain = args.quantity.partition("(")[0]
+    if plain not in shared[0].names():
+        raise unknown("quantity", plain, shared[0].names(), where=f"graph {shared[0].graph.name}")
+    found = compare_accounts(shared[0], shared[1], args.quantity, args.assume)
+    _write(args, sides, shared, found)
     return 0
 
 
@@ -140,7 +144,13 @@ def _placed(account: Account, at: list[str], accounts: list[Account], own: Colle
         if not any(_has(name, one) for one in accounts):
             known = list(dict.fromkeys([*accounts[0].graph.order, *accounts[1].graph.order]))
             raise unknown("size", name, known, where=f"--at {','.join(at)}")
-    mine = {name: size for name, size in sizes.items() if _has(name, account)}
+    mine = {
+        name: size
+        for name, size in sizes.items()
+        if _has(name, account) and not has_anyway(name, size, sizes, account.source)
+    }
+    for name in mine:
+        check_free(name, account.source, f"--at {','.join(at)}")
     return account.bind(mine) if mine else account
 
 
@@ -198,7 +208,9 @@ def _head(args: Namespace, sides: tuple[Namespace, Namespace], accounts: list[Ac
         ]
     bound = [f"{name}: {', '.join(f'{k} = {v}' for k, v in one.graph.bound.items())}"
              for name, one in zip("AB", accounts, strict=True) if one.graph.bound]  # fmt: skip
-    return [*head, *(Fact("bound", one) for one in bound), Fact("quantity", args.quantity)]
+    named = zip("AB", accounts, strict=True)
+    warnings = [Fact("warning", f"{name}: {said}") for name, one in named for said in one.warnings]
+    return [*head, *(Fact("bound", one) for one in bound), *warnings, Fact("quantity", args.quantity)]
 
 
 def _choices(account: Account) -> dict[str, object]:

@@ -124,6 +124,15 @@ def refuse_choices(args: Namespace, why: str) -> None:
             raise UsageError(f"{flag} has no meaning here: {why}", expected=f"no {flag}", got=flag)
 
 
+def add_run_python(parser: ArgumentParser) -> None:
+    """Add the leave to run Python that a document names."""
+    parser.add_argument(
+        "--run-python",
+        action="store_true",
+        help="run the Python files that claims or a layout name as graphs; without it a document runs none",
+    )
+
+
 def add_format(parser: ArgumentParser, formats: Sequence[str]) -> None:
     """Add the format of the output; the first is the default."""
     parser.add_argument("--format", choices=tuple(formats), default=formats[0], help=f"default: {formats[0]}")

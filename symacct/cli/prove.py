@@ -63,6 +63,7 @@ def add(parser: ArgumentParser) -> None:
     options.add_convention(parser)
     parser.add_argument("--certificate", metavar="FILE", help="write the proof as JSON, for symacct verify")
     parser.add_argument("--coq", metavar="FILE", help="write the proof for coqc")
+    options.add_run_python(parser)
     options.add_format(parser, FORMATS)
     parser.epilog = EPILOG
 
@@ -105,6 +106,9 @@ def run(args: Namespace) -> int:
     first = args.what[0]
     if len(args.what) == 1 and (first.endswith(".toml") or not SIGNS & set(first)):
         return _file(args)
+    if args.run_python:
+        what = "--run-python has no meaning here: what stands on the command line runs"
+        raise UsageError(what, expected="--run-python with FILE.toml", got="--run-python")
     verdict, account = judged(args)
     written = _written(args, verdict, account)
     if args.format == "json":
@@ -229,6 +233,7 @@ def _save(path: str, text: str) -> None:
 def _file(args: Namespace) -> int:
     from symacct.proof.judge import judge_file
     from symacct.readers.claim_files import find_claim_file, read_claim_file, shipped_claim_files
+    from symacct.readers.documents import documents
     from symacct.readers.files import list_graphs, list_models
     from symacct.report.judged import judged_records, judged_table, tally
     from symacct.report.table import as_markdown, as_text
@@ -244,7 +249,8 @@ def _file(args: Namespace) -> int:
             raise UsageError(what, expected="symacct prove FILE.toml [--format FORMAT]", got=f"--{flag}")
     options.refuse_choices(args, "each claim of a file says its own")
     file = read_claim_file(find_claim_file(target))
-    found = judge_file(file, args.machines)
+    with documents(every=args.run_python):
+        found = judge_file(file, args.machines)
     if args.format == "json":
         result = {
             "file": file.name,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -113,6 +114,9 @@ def _rendered(args: Namespace, mades: list[Roofline]) -> str:
 def _draw(args: Namespace, mades: list[Roofline]) -> None:
     from symacct.evaluation.points import read_points
     from symacct.plot.roofline import draw
+    from symacct.report.roofline_words import above
 
     measured = read_points(Path(args.points)) if args.points else ()
     draw(mades, measured, Path(args.picture))
+    for said in above(measured, mades):
+        sys.stderr.write(f"note: {said}\n")

@@ -67,6 +67,7 @@ def add(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--machines", action="append", default=[], metavar="DIR", help="a folder with machines"
     )
+    options.add_run_python(parser)
     options.add_symbolic(parser)
     parser.add_argument(
         "--assume", action="append", default=[], metavar="'F = 4*D'", help="a formula in the place of a size"
@@ -92,8 +93,12 @@ def run(args: Namespace) -> int:
     ending = Path(args.file).suffix.lower() if args.file else ".txt"
     if ending not in ENDINGS:
         raise unknown("ending", ending or str(args.file), ENDINGS, where="-o")
-    sheet = _sheet(args)
-    _write(sheet, Path(args.file) if args.file else None, ending)
+    from symacct.readers.documents import documents
+
+    with documents(args.what, every=args.run_python):
+        sheet = _sheet(args)
+        text = _rendered(sheet, ending)
+    _write(sheet, text, Path(args.file) if args.file else None, ending)
     for line in sheet.differs:
         sys.stderr.write(f"differs: {line}\n")
     return DIFFERS if sheet.differs else 0
@@ -198,8 +203,7 @@ def _rendered(sheet: Sheet, ending: str) -> str:
     return {".tex": tex_of, ".pdf": tex_of, ".md": markdown_of, ".html": html_of}[ending](sheet)
 
 
-def _write(sheet: Sheet, path: Path | None, ending: str) -> None:
-    text = _rendered(sheet, ending)
+def _write(sheet: Sheet, text: str, path: Path | None, ending: str) -> None:
     if path is None:
         output.write(text)
     elif ending == ".pdf":

@@ -154,6 +154,7 @@ def _cases(args: Namespace) -> Iterator[Case]:
     sizes = options.read_at(args, graph)
     machines = _several(args.on)
     texts = _texts(args.quantities)
+    said: dict[str, None] = {}
     for chosen in product(machines, *given.values()):
         machine, *policies = chosen
         labels = {} if len(machines) == 1 else {"machine": str(machine)}
@@ -163,6 +164,10 @@ def _cases(args: Namespace) -> Iterator[Case]:
                 labels[name] = str(value)
         account = Account(graph, options.read_policy(args), options.read_convention(args))
         account = account.bind(sizes) if sizes else account
+        for warning in account.warnings:
+            if warning not in said:
+                sys.stderr.write(f"warning: {warning}\n")
+            said[warning] = None
         yield make_case(account, texts, labels=labels, machine=machine, lets=args.let, dirs=args.machines)
 
 

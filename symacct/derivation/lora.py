@@ -17,7 +17,7 @@ from symacct.algebra.symbols import as_expr, check_name, symbol
 from symacct.derivation.beside import DOWN, UP, Rewriter, layer_of
 from symacct.derivation.storage import Storage
 from symacct.derivation.weight_use import Use
-from symacct.errors import RuleError, SizeError, UsageError, unknown
+from symacct.errors import RuleError, SizeError, UsageError, nearest, unknown
 from symacct.nodes import Graph, Node, Repeat, walk
 from symacct.ops.einsum import Einsum
 from symacct.ops.grouped import GroupedMatmul
@@ -172,7 +172,7 @@ def _chosen(graph: Graph, on: Sequence[str]) -> tuple[Use, ...]:
             raise RuleError(
                 f"no contraction reads {beside[0]}: an adapter stands beside a product with a weight",
                 where=f"graph {graph.name}, adapters on {target}",
-                expected=f"one of: {', '.join(sorted(_words(uses))) or 'there is none'}",
+                expected=f"one of: {nearest(target, sorted(_words(uses)), 'weight') or 'there is none'}",
                 got=target,
             )
         raise unknown("weight", target, _words(uses), where=f"graph {graph.name}, adapters")

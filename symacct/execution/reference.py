@@ -1,8 +1,9 @@
-"""A user's function by reference: imported, called with the sizes, its result checked."""
+"""A user's function by reference: imported, called with the sizes, checked; what it prints goes to stderr."""
 
 from __future__ import annotations
 
 import sys
+from contextlib import redirect_stdout
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -24,9 +25,11 @@ def built(reference: str, sizes: Mapping[str, int]) -> tuple[Any, tuple[Any, ...
     Raises:
         UsageError: any of that fails; the place is named.
     """
-    function = _imported(reference)
+    with redirect_stdout(sys.stderr):
+        function = _imported(reference)
     try:
-        result = function(dict(sizes))
+        with redirect_stdout(sys.stderr):
+            result = function(dict(sizes))
     except SymacctError:
         raise
     except Exception as error:

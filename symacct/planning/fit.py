@@ -6,15 +6,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from symacct.account import Account, derive
-from symacct.algebra.evaluate import check_sizes
+from symacct.algebra.evaluate import check_sizes, names_of
 from symacct.algebra.symbols import as_expr
+from symacct.derived import groups
 from symacct.displayed import Displayed
 from symacct.errors import SizeError, SymacctError
+from symacct.nodes import Repeat, walk
 from symacct.planning.fit_changes import ADAPTERS, Static, statics
 from symacct.planning.fit_checkpoints import checkpoints
 from symacct.planning.fit_options import Option, Step, named, ranked, relative
 from symacct.planning.fit_room import Room, room_of
-from symacct.planning.fit_search import Largest, largest
+from symacct.planning.fit_search import Largest, allowed, largest
 from symacct.planning.subject import batch_size
 from symacct.policy import Checkpoint, Policy
 from symacct.readers.files import load
@@ -117,7 +119,7 @@ def fit(
     >>> found.fits, found.verdict, found.static.per, found.static.devices
     (False, 'static state', '(2 + 2 + 8) byte/parameter * N = 12 byte/parameter * N', 11)
     >>> fit("gpt2", "h100-sxm", sizes={"B": 8, "S": 1024}).limits
-    (Largest(name='B', value=61),)
+    (Largest(name='B', value=61, limit=''),)
     """
     room = room_of(on, reserve=reserve, dirs=dirs)
     account = _account(model, policy or Policy(optimizer="adamw"), convention)
@@ -162,8 +164,14 @@ class _Found:
         return Fit(
             self.account, tuple(self.at.items()), self.assumed, self.batch, self.room, self.static, shown,
             asked, tuple(limits), tuple(options), tuple(short), tuple(dict.fromkeys(self.unfit)),
-            tuple(notes),
+            tuple(dict.fromkeys([*_warnings(self.account), *notes])),
         )  # fmt: skip
+
+
+def _warnings(account: Account) -> list[str]:
+    """Return what a reader should know of the graph, and of what its checkpoints count."""
+    said = [f"checkpoints count {one}, not layers" for one in groups(account.graph) if account.trains]
+    return [*account.warnings, *(said if account.policy.checkpoint.kind == "none" else [])]
 
 
 def _account(model: Graph | Definition | Account | str, policy: Policy, convention: str) -> Account:
@@ -210,7 +218,18 @@ def batch_of(account: Account) -> str | None:
 
 def _missing(account: Account, given: Mapping[str, int], batch: str | None) -> list[str]:
     bound = account.bind(given) if given else account
-    return [name for name in bound.graph.order if name != batch]
+    used = _used(bound)
+    return [name for name in bound.graph.order if name != batch and name in used]
+
+
+def _used(account: Account) -> set[str]:
+    """Return the sizes that anything depends on: tensors, repeats, conditions, work and traffic."""
+    graph = account.graph
+    exprs = [dim for tensor in graph.tensors.values() for dim in tensor.dims]
+    exprs += [one.count for one, _ in walk(graph.nodes) if isinstance(one, Repeat)]
+    exprs += [account[name].expr for name in ("flops.forward.all", "bytes.forward")]
+    held = (name for one in graph.conditions for name in one.names)
+    return {*held, *(name for expr in exprs for name in names_of(expr))}
 
 
 def _ask(account: Account, missing: Sequence[str]) -> SizeError:
@@ -316,7 +335,8 @@ def _limits(peak: Peak, room: Room) -> list[Largest]:
     """Return the largest micro-batch that fits, where the peak is certain to rise with it."""
     if peak.batch is None or not peak.rises:
         return []
-    return [largest(lambda size: room.fits(peak.nbytes(size)), peak.batch)]
+    found = largest(lambda size: room.fits(peak.nbytes(size)), peak.batch)
+    return [allowed(found, peak.account.graph.conditions)]
 
 
 # ---- serving ----

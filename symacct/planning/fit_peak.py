@@ -146,13 +146,25 @@ class Peak:
         course = self.courses.of(self.account)
         try:
             polys = course.candidates(self._weigh)
-            if course.conditions:
-                return ()
+            own = self.account.graph.conditions
+            if any(one not in own for one in course.conditions):
+                return self._walked_alone()
         except RuleError:
             if not self.account.trains:
                 raise
             return ()
         return tuple(self._piece(course.formula(poly)) for poly in polys)
+
+    def _walked_alone(self) -> tuple[Piece, ...]:
+        """Return no formulas, so that the schedule is written out, which is that of a training step.
+
+        Raises:
+            RuleError: nothing is trained.
+        """
+        if self.account.trains:
+            return ()
+        said = ", ".join(map(str, self.account.course.conditions))
+        raise RuleError("the peak has no one form", expected="sizes at which it has", got=said)
 
     def _weigh(self, size: Size) -> Fraction:
         """Return bytes of an element, an infinitesimal more where it is saved or a parameter's gradient."""

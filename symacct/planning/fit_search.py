@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sympy import Add, Max, Mul, Pow, ceiling, floor
 
 from symacct.algebra.evaluate import substitute
 from symacct.algebra.normal import normal
-from symacct.algebra.symbols import symbol
+from symacct.algebra.symbols import as_expr, symbol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from sympy import Expr
+
+    from symacct.algebra.condition import Condition
 
 MOST = 2**40
 """Integers beyond this are not tried: what still fits there is said to have no end."""
@@ -27,10 +29,12 @@ class Largest:
     Attributes:
         name: of the size.
         value: the integer; 0 where not even 1 fits, None where all that were tried fit.
+        limit: the condition of the graph that allows no larger one; empty where memory is what is short.
     """
 
     name: str
     value: int | None
+    limit: str = ""
 
 
 def rises(expr: Expr, name: str) -> bool:
@@ -77,7 +81,7 @@ def largest(fits: Callable[[int], bool], name: str) -> Largest:
     """Return the largest integer from 1 on that fits, where nothing larger than one that does not fit does.
 
     >>> largest(lambda n: 3 * n <= 22, "B"), largest(lambda n: n > 5 * n, "B").value
-    (Largest(name='B', value=7), 0)
+    (Largest(name='B', value=7, limit=''), 0)
     """
     if not fits(1):
         return Largest(name, 0)
@@ -91,6 +95,43 @@ def largest(fits: Callable[[int], bool], name: str) -> Largest:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
     return Largest(name, low)
+
+
+def allowed(found: Largest, conditions: Iterable[Condition]) -> Largest:
+    """Return the largest integer that fits and that the graph allows; conditions on other sizes say nothing.
+
+    >>> from symacct.algebra.condition import Condition
+    >>> few = Condition("at_least", as_expr(1024), symbol("T"))
+    >>> allowed(Largest("T", 5000), [few]), allowed(Largest("T", 7), [few])
+    (Largest(name='T', value=1024, limit='1024 >= T'), Largest(name='T', value=7, limit=''))
+    """
+    own = [one for one in conditions if one.names == [found.name]]
+    value, limit = MOST if found.value is None else found.value, ""
+    for one in own:
+        cap = _cap(one, found.name)
+        if cap is not None and cap < value:
+            value, limit = cap, one.text
+    for _ in range(LONGEST_SEARCH):
+        broken = next((one for one in own if value > 0 and not one.holds({found.name: value})), None)
+        if broken is None:
+            return replace(found, value=value, limit=limit) if limit else found
+        value, limit = value - 1, broken.text
+    return replace(found, value=0, limit=limit)
+
+
+LONGEST_SEARCH = 10_000
+"""How far below what fits a size is looked for that the graph allows."""
+
+
+def _cap(condition: Condition, name: str) -> int | None:
+    """Return the largest size that ``left >= right`` allows, where it is linear and falls with it."""
+    if condition.kind != "at_least":
+        return None
+    gap = normal(condition.left - condition.right)
+    slope = normal(substitute(gap, {name: symbol(name) + 1}) - gap)
+    if not slope.is_Rational or slope >= 0:
+        return None
+    return int(normal(substitute(gap, {name: as_expr(0)}) / -slope) // 1)
 
 
 def divisors(whole: int) -> list[int]:

@@ -15,6 +15,7 @@ from symacct.planning.causes import ImpossibleError, impossible
 from symacct.planning.devices import Devices, devices_of
 from symacct.planning.entries import Entry, Rule, Stated, fraction, share, worked_out
 from symacct.planning.measurement import Measurement, check, length, measured_entries, tokens_of_batch
+from symacct.planning.peaks import peak_of
 from symacct.planning.subject import Subject, batch_size, of_account, of_parameters, work_of_step
 from symacct.policy import Policy
 from symacct.readers.files import load
@@ -146,6 +147,7 @@ def mfu(
     subject = _subject(model, measured, params, chosen, convention, sizes or {}, active, shape, recompute)
     account = None if subject is None else subject.account
     precision = (account.policy if account else chosen).precision
+    other = peak_of(account, dtype)
     machine = devices_of(on, count=devices, peak=peak, dtype=dtype or precision.activations, dirs=dirs)
     if machine is None:
         what = "utilisation is of a machine's peak"
@@ -169,7 +171,12 @@ def mfu(
         machine,
         tuple(table.values()),
         tuple(_counted(subject)),
-        (*_of_each(table), *_notes(table, is_graph=account is not None)),
+        (
+            *(account.warnings if account else ()),
+            *_of_each(table),
+            *_notes(table, is_graph=account is not None),
+            *([other] if other else []),
+        ),
     )
 
 

@@ -10,6 +10,7 @@ from symacct.displayed import Displayed
 from symacct.errors import UsageError, unknown
 from symacct.planning.devices import Devices, devices_of
 from symacct.planning.entries import Entry, Stated, fraction, share, stated
+from symacct.planning.peaks import peak_of
 from symacct.planning.run import run
 from symacct.planning.subject import Subject, of_account, of_parameters
 from symacct.policy import Policy
@@ -125,7 +126,12 @@ def plan(
     check_workload(chosen)
     subject = _subject(model, params, chosen, convention, sizes or {}, active, shape, recompute)
     account = subject.account
+    if account is not None and account["params"].expr == 0:
+        what, got = "a plan is of a model with parameters", f"graph {subject.name}, which has none"
+        fix = "its FLOPs and its time: symacct derive, symacct roofline"
+        raise UsageError(what, expected="at least one weight", got=got, fix=fix)
     precision = (account.policy if account else chosen).precision
+    other = peak_of(account, dtype)
     machine = devices_of(on, count=devices, peak=peak, dtype=dtype or precision.activations, dirs=dirs)
     given = list(_given(tokens, time, mfu, price))
     known = [*subject.entries, *(machine.entries if machine else ()), *given]
@@ -136,8 +142,9 @@ def plan(
         table = {symbol: entry for symbol, entry in table.items() if symbol not in "fs"}
     absent = [*subject.absent, *((n, why) for n, why in ASKED.items() if n not in _names(table))]
     return Plan(
-        subject, machine, tuple(table.values()), tuple(absent), tuple(binding(table)), tuple(_notes(table))
-    )
+        subject, machine, tuple(table.values()), tuple(absent), tuple(binding(table)),
+        (*(account.warnings if account else ()), *_notes(table), *([other] if other else [])),
+    )  # fmt: skip
 
 
 def check_workload(policy: Policy) -> None:

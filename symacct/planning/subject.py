@@ -245,6 +245,8 @@ STATIC = ("parameters", "gradients", "master", "optimizer")
 
 def _static(bound: Account) -> Entry:
     weights, value = fraction(bound["params"].expr), fraction(bound["memory.static"].expr)
+    if weights == 0:
+        return Entry("memory.static", "M", "", value, BYTE, "there are no parameters")
     each = {
         part: fraction(bound[f"memory.{part}"].expr) / weights
         for part in STATIC

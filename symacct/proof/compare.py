@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from symacct.account import Account
 from symacct.algebra.budget import within
 from symacct.algebra.condition import Condition, merge
 from symacct.algebra.domain import Domain, domain_of
@@ -15,16 +16,16 @@ from symacct.claims import read_claim, resolve
 from symacct.errors import LimitError
 from symacct.proof.conditions import read_conditions
 from symacct.proof.decide import Counterexample, is_shown, ratio_limit, try_points
+from symacct.proof.lookup import lookup, place
 from symacct.proof.sources import NUMBERED
 from symacct.proof.threshold import Crossing, crossing
-from symacct.terms import unit_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from sympy import Expr
 
-    from symacct.account import Account
+    from symacct.proof.lookup import Place
     from symacct.units import Unit
 
 SECONDS = 5.0
@@ -101,16 +102,46 @@ def compare_formulas(
 def compare_accounts(
     first: Account, second: Account, quantity: str = "flops.model", assume: Iterable[str] = ()
 ) -> Comparison:
-    """Compare one quantity of two accounts; sizes of the same name are the same."""
-    names = dict.fromkeys((*first.source.sizes, *second.source.sizes))
+    """Compare one quantity of two accounts, or of a region of each; sizes of the same name are the same.
+
+    Raises:
+        SymacctError: there is no such quantity or region, or no sizes satisfy what is assumed.
+    """
+    names = list(dict.fromkeys((*first.source.sizes, *second.source.sizes)))
     said = read_conditions(assume, names)
-    sides = [account[quantity] for account in (first, second)]
-    domain = domain_of((*said.conditions, *merge((*sides[0].when, *sides[1].when))))
+    known = {name: size for name, size in {**second.graph.bound, **first.graph.bound}.items() if size.is_Integer}
+    assumed = [one.substitute(known) for one in said.conditions]
+    sides = [lookup(account)(quantity) for account in (first, second)]  # type: ignore[misc]
+    domain = domain_of((*assumed, *merge((*sides[0].when, *sides[1].when))))
     notes = tuple(f"assuming {text}" for text in said.texts)
     parts: tuple[Apart, ...] = ()
     if quantity != "tokens" and not quantity.startswith("intensity"):
-        parts = tuple(_apart(first, second, quantity, domain))
-    return _compared(sides[0].expr, sides[1].expr, unit_of(quantity), domain, notes, parts)
+        parts = tuple(_apart(place(first, quantity), place(second, quantity), domain))
+    return _compared(sides[0].expr, sides[1].expr, sides[0].unit, domain, notes, parts)
+
+
+def put_in(accounts: Iterable[Account], assume: Iterable[str]) -> list[Account]:
+    """Return accounts with what is assumed equal put in, before any size is: derived again, as formulas.
+
+    An equality is put into each graph that has all of its sizes, free.
+
+    >>> from symacct.account import derive
+    >>> from symacct.readers.files import load
+    >>> [str(one["params"]) for one in put_in([derive(load("mlp"))], ["L = 3*D"])]
+    ['3*D^3 parameter']
+    """
+    accounts = list(accounts)
+    names = list(dict.fromkeys(name for account in accounts for name in account.source.sizes))
+    equal = [one for one in read_conditions(assume, names).conditions if one.kind == "equal"]
+    return [_with(account, domain_of(equal).replaced) for account in accounts]
+
+
+def _with(account: Account, replaced: Mapping[str, Expr]) -> Account:
+    graph = account.source
+    for name, formula in replaced.items():
+        if name in graph.order and set(names_of(formula)) <= set(graph.order):
+            graph = graph.bind({name: formula})
+    return account if graph is account.source else Account(graph, account.policy, account.convention)
 
 
 def _compared(
@@ -172,13 +203,13 @@ def _limits(made: Comparison) -> Iterator[tuple[str, Expr]]:
             yield name, limit
 
 
-def _apart(first: Account, second: Account, quantity: str, domain: Domain) -> Iterator[Apart]:
+def _apart(first: Place, second: Place, domain: Domain) -> Iterator[Apart]:
     """Yield the ops that differ; an op of one account alone counts 0 in the other."""
     found: dict[str, tuple[list[Expr], list[Expr]]] = {}
-    for place, account in enumerate((first, second)):
-        for term in account.terms(quantity):
+    for side, one in enumerate((first, second)):
+        for term in one.terms():
             label = NUMBERED.sub("", term.label).partition(GRADIENT)[0]
-            found.setdefault(label, ([], []))[place].append(domain.apply(term.expr))
+            found.setdefault(label, ([], []))[side].append(domain.apply(term.expr))
     for label, sides in found.items():
         left, right = (total(exprs) for exprs in sides)
         if not is_zero(left - right):

@@ -16,6 +16,7 @@ from symacct.policy import Policy, precision
 from symacct.proof.lookup import chosen
 from symacct.proof.machine_facts import read_facts
 from symacct.proof.prove import Verdict, prove
+from symacct.readers.documents import documents
 from symacct.readers.files import load
 from symacct.readers.stated import POLICY
 from symacct.syntax import read_formula, read_sizes
@@ -70,11 +71,16 @@ def judge_file(file: ClaimFile, dirs: Sequence[str | Path] = ()) -> tuple[Judged
     """Return every claim of a file, judged; paths of graphs and machines start from the file's folder.
 
     `dirs` are folders with more machines.
+
+    Raises:
+        UsageError: a claim names Python that is not to be run.
     """
     accounts: dict[object, Account] = {}
-    return tuple(judge(stated, file.path.parent, accounts, dirs) for stated in file.claims)
+    with documents():
+        return tuple(judge(stated, file.path.parent, accounts, dirs) for stated in file.claims)
 
 
+@documents()
 def judge(
     stated: Stated,
     folder: Path = Path(),

@@ -85,6 +85,18 @@ class Verdict(Displayed):
         """Return the outcome, the claim, and why."""
         return f"{self.outcome}: {self.stated} ({self.decision.reason})"
 
+    def __bool__(self) -> bool:
+        """Say whether the claim is proved as written.
+
+        Raises:
+            UsageError: it is undecided, which is neither.
+        """
+        if self.outcome == "undecided":
+            what, expected = "an undecided verdict is neither true nor false", "proved or refuted"
+            got, fix = f"undecided: {self.stated}", "ask for .outcome, which is one of three words"
+            raise UsageError(what, expected=expected, got=got, fix=fix)
+        return self.outcome == "proved"
+
     @property
     def stated(self) -> str:
         """The claim as it was written."""

@@ -5,12 +5,15 @@ The same reader for ``config.json`` of every family in ``families``. Nothing is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
-from symacct.errors import ReadError, unknown
+from symacct.errors import ReadError, UnknownNameError, unknown
 from symacct.readers.families import ACTIVATIONS, FAMILIES, Family, Key
-from symacct.readers.unread import unread
+from symacct.readers.heads import GUIDE, Head, read_head
+from symacct.readers.other_families import OTHER_FAMILIES
+from symacct.readers.unread import elsewhere, unread
 from symacct.readers.values import Values, shown
 
 if TYPE_CHECKING:
@@ -18,6 +21,13 @@ if TYPE_CHECKING:
 
 FULL, WINDOWED = "full_attention", "sliding_attention"
 MOST_LAYERS = 10_000
+LIKE = 0.8
+"""How much a name is like that of a family before it is taken for a misspelt one."""
+REFUSED = (
+    ("is_encoder_decoder", "a model of an encoder and a decoder is not read"),
+    ("add_cross_attention", "cross-attention is not read"),
+)
+"""Keys that must not be true in any family, with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +43,9 @@ class Decoder:
         experts: number of experts and how many a token uses, or None.
         dropouts: rates after the softmax, after each half of a layer, after the embedding.
         activation: name in the elementwise table.
-        notes: keys that are not read and may change the cost.
+        head: what stands on the last layer.
+        causal: whether a token looks at those before it alone.
+        notes: keys that are not read and may change the cost, and sizes that were left to defaults.
     """
 
     name: str
@@ -55,6 +67,8 @@ class Decoder:
     out_bias: bool
     ffn_bias: bool
     tied: bool
+    head: Head = field(default_factory=Head)
+    causal: bool = True
     notes: tuple[str, ...] = ()
 
 
@@ -72,7 +86,8 @@ def read_config(config: Any, name: str, where: str) -> Decoder:
     """
     values = _text_part(config, where)
     family = _family(values)
-    for key, reason in family.refused:
+    values, left = _with_defaults(config, values, family)
+    for key, reason in (*family.refused, *REFUSED):
         if values.data.get(key):
             raise ReadError(reason, where=where, expected=f"{key}: false", got=shown(values.data[key]))
     layers = values.count(family.layers)
@@ -102,7 +117,9 @@ def read_config(config: Any, name: str, where: str) -> Decoder:
         out_bias=values.flag(family.out_bias),
         ffn_bias=values.flag(family.ffn_bias),
         tied=values.flag(family.tied),
-        notes=unread({**config, **values.data}, family),
+        head=read_head(config, values, family),
+        causal=_causal(values, kinds),
+        notes=(*left, *elsewhere(values.data), *unread({**config, **values.data}, family)),
     )
 
 
@@ -121,6 +138,29 @@ def _text_part(config: Any, where: str) -> Values:
     return Values({**outer, **inner}, f"{where}, text_config")
 
 
+def _with_defaults(config: Any, values: Values, family: Family) -> tuple[Values, tuple[str, ...]]:
+    """Return the keys of a text part with the sizes of its family that it leaves out, and a note of them."""
+    if not isinstance(config.get("text_config"), dict):
+        return values, ()
+    left = {name: size for name, size in family.sizes if not values.has(name)}
+    if not left:
+        return values, ()
+    listed = ", ".join(f"{name} {size}" for name, size in left.items())
+    note = f"text_config leaves sizes to the defaults of {family.title}: {listed}"
+    return Values({**left, **values.data}, values.where), (note,)
+
+
+def _causal(values: Values, kinds: tuple[str, ...]) -> bool:
+    """Return whether a token looks at those before it alone."""
+    causal = values.flag(Key("is_causal", default=True))
+    if not causal and WINDOWED in kinds:
+        what = "windows that look both ways are not read"
+        raise ReadError(
+            what, where=values.where, expected="is_causal: true, or no window", got="is_causal: false"
+        )
+    return causal
+
+
 def _family(values: Values) -> Family:
     name = values.data.get("model_type")
     if not isinstance(name, str):
@@ -133,8 +173,21 @@ def _family(values: Values) -> Family:
             else f"the keys {', '.join(sorted(values.data)[:20]) or '(none)'}",
         )
     if name not in FAMILIES:
-        raise unknown("model_type", name, FAMILIES, where=values.where)
+        raise _other(name, values.where)
     return FAMILIES[name]
+
+
+def _other(name: str, where: str) -> UnknownNameError:
+    """Return the error for a family that is not read: one that is spelt wrongly, or another one."""
+    error = unknown("model_type", name, FAMILIES, where=where)
+    way = f"write its graph: {GUIDE}"
+    if name in OTHER_FAMILIES:
+        error.what = f"the family {name} is not read"
+        error.fix = way
+    else:
+        like = error.fix is not None and SequenceMatcher(None, name, error.fix.split("'")[1]).ratio() > LIKE
+        error.fix = f"{error.fix} else {way}" if like else way
+    return error
 
 
 def _heads(values: Values, family: Family) -> tuple[int, int, int]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from symacct.algebra.condition import Condition
 from symacct.build import Builder
 from symacct.readers.configs import WINDOWED, Decoder
+from symacct.readers.heads import LANGUAGE, NONE, SEQUENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,7 +60,8 @@ class _Writer:
             "T": "tokens that a query looks at (S when training)",
             **{name: meaning for name, _, meaning in self.sizes},
         }
-        doc = f"A decoder of the {model.family.title} family."
+        both = "" if model.causal else ", whose tokens look both ways"
+        doc = f"A decoder of the {model.family.title} family{both}{model.head.said}."
         self.b = Builder(model.name, meanings, tokens="B*S", doc=doc)
         self.K = "K" if "K" in meanings else "D/H"
         self.grouped = "G" in meanings
@@ -85,12 +87,16 @@ class _Writer:
         if m.positions is not None:
             yield "P", m.positions, "rows of the position table"
         yield "V", m.vocab, "vocabulary"
+        if m.head.labels:
+            yield "C", m.head.labels, "labels"
 
     def graph(self, *, symbolic: bool) -> Graph:
         b, m = self.b, self.model
         if self.K == "D/H":
             b.require(Condition("divides", b.size("H"), b.size("D")))
-        ids, targets = b.input("ids", "B S", dtype="index"), b.input("targets", "B S", dtype="index")
+        ids = b.input("ids", "B S", dtype="index")
+        language = m.head.kind == LANGUAGE
+        targets = b.input("targets", "B S", dtype="index") if language else None
         self.tables = None if m.positions else tuple(b.constant(n, "S K", K=self.K) for n in ("cos", "sin"))
         x, table = self.embedding(ids)
         for place, (_, kinds) in enumerate(self.runs, 1):
@@ -98,13 +104,23 @@ class _Writer:
             count, name = ("L", "layers") if alone else (f"L{place}", f"layers{place}")
             x = b.repeat(count, partial(self.body, kinds), x, name=name)
         x = self.norm(x, "D", "norm")
-        with b.region("head"):
-            if m.tied:
-                logits = b.einsum("B S D, V D -> B S V", x, table, label="logits")
-            else:
-                logits = b.linear(x, "D -> V", name="logits")
-        graph = replace(b.build(b.cross_entropy(logits, targets, "V")), notes=m.notes)
+        if m.head.kind != NONE:
+            with b.region("head"):
+                x = self.head(x, table)
+        out = x if targets is None else b.cross_entropy(x, targets, "V")
+        graph = replace(b.build(out), notes=m.notes)
         return graph if symbolic else graph.bind({name: value for name, value, _ in self.sizes})
+
+    def head(self, x: Var, table: Var) -> Var:
+        """Return the logits: of words, or of labels, of which those of a sequence are the last token's."""
+        b, head = self.b, self.model.head
+        if head.kind == LANGUAGE and self.model.tied:
+            return b.einsum("B S D, V D -> B S V", x, table, label="logits")
+        if head.kind == LANGUAGE:
+            return b.linear(x, "D -> V", name="logits")
+        x = b.dropout(x, str(head.dropout)) if head.dropout else x
+        x = b.linear(x, "D -> C", bias=head.bias, name="score")
+        return b.slice(x, "S", b.size("S") - 1, b.size("S"), label="last") if head.kind == SEQUENCE else x
 
     def embedding(self, ids: Var) -> tuple[Var, Var]:
         b, m = self.b, self.model
@@ -154,7 +170,8 @@ class _Writer:
         rate = m.dropouts[0]
         window = "W" if kind == WINDOWED else None
         k, v = b.keys(k, "S", "T"), b.keys(v, "S", "T")
-        mixed = b.attention(q, k, v, window=window, dropout=str(rate) if rate else None)
+        chance = str(rate) if rate else None
+        mixed = b.attention(q, k, v, window=window, causal=m.causal, dropout=chance)
         return b.linear(mixed, "G R K -> D" if self.grouped else "H K -> D", bias=m.out_bias, name="o")
 
     def placed(self, x: Var, name: str) -> Var:

@@ -53,6 +53,7 @@ class Family:
         chosen: key of the experts that a token uses.
         dropouts: keys of the rates after the softmax, after each half of a layer, after the embedding.
         refused: keys that must not be true, with the reason.
+        sizes: what the family takes for sizes that the text part of a larger configuration leaves out.
     """
 
     model_type: str
@@ -82,6 +83,15 @@ class Family:
     dropouts: tuple[str | None, str | None, str | None] = ("attention_dropout", None, None)
     default_dropout: str = "0"
     refused: tuple[tuple[str, str], ...] = ()
+    sizes: tuple[tuple[str, int], ...] = ()
+
+
+def _sizes(vocab: int, width: int, hidden: int, layers: int, heads: int) -> tuple[tuple[str, int], ...]:
+    """Return the default sizes of a family under the usual keys."""
+    return (
+        ("vocab_size", vocab), ("hidden_size", width), ("intermediate_size", hidden),
+        ("num_hidden_layers", layers), ("num_attention_heads", heads),
+    )  # fmt: skip
 
 
 ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -106,28 +116,34 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
                 gated=False, activation=Key("activation_function", "gelu_new"),
                 qkv_bias=True, out_bias=True, ffn_bias=True, tied=Key("tie_word_embeddings", default=True),
                 dropouts=("attn_pdrop", "resid_pdrop", "embd_pdrop"), default_dropout="0.1",
-                refused=(("add_cross_attention", "cross-attention is not read"),),
+                sizes=(
+                    ("vocab_size", 50257), ("n_positions", 1024), ("n_embd", 768), ("n_layer", 12),
+                    ("n_head", 12),
+                ),
             ),
             Family(
                 "llama", "Llama", qkv_bias=ATTENTION_BIAS, out_bias=ATTENTION_BIAS,
-                ffn_bias=Key("mlp_bias", default=False),
+                ffn_bias=Key("mlp_bias", default=False), sizes=_sizes(32000, 4096, 11008, 32, 32),
             ),
             Family(
                 "mistral", "Mistral", kv_heads=Key("num_key_value_heads", 8),
-                window=Key("sliding_window", 4096),
+                window=Key("sliding_window", 4096), sizes=_sizes(32000, 4096, 14336, 32, 32),
             ),
             Family(
                 "mixtral", "Mixtral", kv_heads=Key("num_key_value_heads", 8), window=Key("sliding_window"),
                 experts=Key("num_local_experts", 8), chosen=Key("num_experts_per_tok", 2),
+                sizes=_sizes(32000, 4096, 14336, 32, 32),
             ),
             Family(
                 "qwen2", "Qwen2", kv_heads=Key("num_key_value_heads", 32), qkv_bias=True,
                 window=Key("sliding_window", 4096), switch="use_sliding_window", mixed=True,
+                sizes=_sizes(151936, 4096, 22016, 32, 32),
             ),
             Family(
                 "qwen3", "Qwen3", kv_heads=Key("num_key_value_heads", 32), head_dim=Key("head_dim", 128),
                 qkv_bias=ATTENTION_BIAS, out_bias=ATTENTION_BIAS, qk_norm=True,
                 window=Key("sliding_window", 4096), switch="use_sliding_window", mixed=True,
+                sizes=_sizes(151936, 4096, 22016, 32, 32),
             ),
         )
     }

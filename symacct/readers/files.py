@@ -1,27 +1,33 @@
 """The one way in: a shipped graph or model, a Python file, a configuration, or a graph as JSON.
 
-A Python file is run when it is loaded. Nothing is downloaded.
+A Python file is run when it is loaded; one that a document names only where that is allowed. Nothing is
+downloaded.
 """
 
 from __future__ import annotations
 
+import re
+from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from symacct.build.no_graph import no_graph
 from symacct.data import shipped
 from symacct.errors import ReadError, SymacctError, brief, unknown
 from symacct.readers.catalogue import GraphEntry, ModelEntry, list_graphs, list_models
+from symacct.readers.documents import check_runs
 from symacct.readers.strict_json import is_file
 
 if TYPE_CHECKING:
     from symacct.nodes import Graph
 
 LONGEST_PATH = 4096
+SEPARATORS = re.compile(r"[-_. ]")
 
 __all__ = ["GraphEntry", "ModelEntry", "list_graphs", "list_models", "load", "source"]
 
 
-def load(target: str, *, symbolic: bool = False) -> Graph:
+def load(target: str | PathLike[str], *, symbolic: bool = False) -> Graph:
     """Return the graph that a word or a path names.
 
     Args:
@@ -37,12 +43,17 @@ def load(target: str, *, symbolic: bool = False) -> Graph:
     >>> load("gpt2").order
     ('B', 'S', 'T')
     """
+    if isinstance(target, PathLike):
+        target = fspath(target)
+    if not isinstance(target, str):
+        raise no_graph(target, "the name of a graph or model, or a path")
     if len(target) > LONGEST_PATH or "\0" in target:
         raise _nothing(target)
     file, name = _parted(target)
     if file.suffix == ".py":
         from symacct.readers.graph_files import graph_of
 
+        check_runs(file)
         return graph_of(file, name)
     if file.suffix == ".json":
         return _from_json(file, symbolic=symbolic)
@@ -100,13 +111,22 @@ def _nothing(target: str) -> SymacctError:
     known = [*_names("graphs", ".py"), *_names("models", ".json")]
     target = brief(target)
     last = target.replace("\\", "/").rstrip("/").rpartition("/")[2]
-    near = unknown("graph or model", last, known).fix
     error = unknown("graph or model", target, known)
-    error.fix = near
+    error.fix = near = _way(last) or unknown("graph or model", last, known).fix
     if last != target:
         note = "nothing is downloaded: give the path of a config.json"
         error.fix = f"{near} {note}" if near else note
     return error
+
+
+def _way(name: str) -> str | None:
+    """Return what to do with the name of a model of another family than those that are read."""
+    from symacct.readers.heads import GUIDE
+    from symacct.readers.other_families import OTHER_FAMILIES
+
+    bare = {SEPARATORS.sub("", one): one for one in sorted(OTHER_FAMILIES)}
+    family = bare.get(SEPARATORS.sub("", name.lower()))
+    return f"the family {family} is not read: write its graph ({GUIDE})" if family else None
 
 
 def _from_json(path: Path, *, symbolic: bool) -> Graph:

@@ -1,14 +1,14 @@
-"""Python files with graphs. Loading one runs it, as importing it would."""
+"""Python files with graphs. Loading one runs it, as importing it would; what it prints goes to stderr."""
 
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from symacct.build import Definition
-from symacct.errors import ReadError, SymacctError, unknown
+from symacct.errors import ReadError, SymacctError, nearest, unknown
 from symacct.nodes import Graph
 from symacct.readers.strict_json import read_text
 
@@ -33,7 +33,9 @@ def graph_of(path: Path, name: str | None = None) -> Graph:
         raise ReadError(
             f"{path.name} has {len(found) or 'no'} graphs",
             where=str(path),
-            expected=f"{path.name}:NAME, one of: {', '.join(sorted(found))}" if found else "one graph",
+            expected=f"{path.name}:NAME, one of: {nearest(path.stem, sorted(found))}"
+            if found
+            else "one graph",
             got=path.name,
             fix=None if found else 'decorate a function with @graph({"B": "rows"})',
         )
@@ -42,7 +44,7 @@ def graph_of(path: Path, name: str | None = None) -> Graph:
     chosen = found[name]
     if isinstance(chosen, Graph):
         return chosen
-    with placed(path, _first_line(path, chosen)):
+    with placed(path, _first_line(path, chosen)), redirect_stdout(sys.stderr):
         return chosen()
 
 
@@ -71,7 +73,7 @@ def _run(path: Path) -> dict[str, Any]:
     sys.modules[module.__name__] = module
     sys.path.insert(0, str(path.parent))
     try:
-        with placed(path):
+        with placed(path), redirect_stdout(sys.stderr):
             exec(compile(text, str(path), "exec", dont_inherit=True), module.__dict__)  # noqa: S102 (the help says so)
     finally:
         sys.path.remove(str(path.parent))

@@ -6,7 +6,7 @@ import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from symacct.errors import ReadError, SymacctError, unknown
+from symacct.errors import ReadError, SymacctError, nearest, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -218,7 +218,8 @@ def _check_together(entry: Mapping[str, Any], texts: Mapping[str, str], place: s
     stranger = next((key for key in entry if key not in allowed and key != stated[0]), None)
     if stranger is not None:
         what = f"{stranger} says nothing of a {'calculation' if calculates else 'claim'}"
-        raise ReadError(what, where=place, expected=f"one of: {', '.join(sorted(allowed))}", got=stranger)
+        near = nearest(stranger, sorted(allowed))
+        raise ReadError(what, where=place, expected=f"one of: {near}", got=stranger)
 
 
 def _expected(texts: Mapping[str, str], place: str) -> str:

@@ -18,8 +18,8 @@ LONGEST_KEY = 60
 HARMLESS = frozenset(
     {
         "_name_or_path", "name_or_path", "architectures", "transformers_version", "torch_dtype", "dtype",
-        "auto_map", "model_type", "text_config", "unsloth_version", "unsloth_fixed",
-        "use_cache", "cache_implementation", "_attn_implementation", "attn_implementation", "torchscript",
+        "model_type", "text_config", "unsloth_version", "unsloth_fixed",
+        "use_cache", "cache_implementation", "torchscript",
         "initializer_range", "initializer_factor", "rms_norm_eps", "layer_norm_epsilon", "layer_norm_eps",
         "rope_theta", "rope_scaling", "rope_parameters", "max_position_embeddings", "n_ctx",
         "max_sequence_length", "model_max_length", "seq_length", "pretraining_tp", "chunk_size_feed_forward",
@@ -36,7 +36,7 @@ HARMLESS_ENDS = ("_token_id", "_token_ids", "_token_index", "dropout", "_pdrop")
 USUAL: Mapping[str, Any] = {"scale_attn_weights": True}
 """Keys that say nothing as long as they have this value."""
 
-NO_KEYS = ("model_type", "title", "norm", "default_dropout")
+NO_KEYS = ("model_type", "title", "norm", "default_dropout", "sizes")
 """Columns of a row that are words, and no keys of a configuration."""
 
 NOTHING: tuple[Any, ...] = (None, False, 0, "", [], {})
@@ -55,6 +55,27 @@ def unread(config: Mapping[str, Any], family: Family) -> tuple[str, ...]:
     notes = [f"config key {key[:LONGEST_KEY]} is not read" for key in found[:MOST_NOTES]]
     more = len(found) - len(notes)
     return (*notes, *([f"{more} more config keys are not read"] if more else []))
+
+
+KERNELS = ("_attn_implementation", "attn_implementation", "_attn_implementation_internal")
+"""Keys that choose the kernel of attention."""
+
+READ = frozenset({*KERNELS, "is_causal", "is_encoder_decoder", "add_cross_attention", "auto_map"})
+"""Keys that are read, refused or said in every family."""
+
+
+def elsewhere(config: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return notes of what a configuration chooses that is not part of the graph: kernels, and code.
+
+    >>> elsewhere({"_attn_implementation": "sdpa"}), elsewhere({"_attn_implementation": "eager"})
+    (('_attn_implementation says sdpa: the account is of eager kernels',), ())
+    """
+    chosen = [(key, config[key]) for key in KERNELS if config.get(key) not in (None, "eager")]
+    notes = [
+        f"{key} says {str(value)[:LONGEST_KEY]}: the account is of eager kernels" for key, value in chosen
+    ]
+    code = ["auto_map names code of its own, which is not read"] if config.get("auto_map") else []
+    return (*notes, *code)
 
 
 def keys_of(family: Family) -> frozenset[str]:
@@ -78,6 +99,6 @@ def _names(value: Any) -> Iterable[str]:
 
 
 def _harmless(key: str, value: Any) -> bool:
-    if key in HARMLESS or key.endswith(HARMLESS_ENDS):
+    if key in HARMLESS or key in READ or key.endswith(HARMLESS_ENDS):
         return True
     return value == USUAL[key] if key in USUAL else value in NOTHING

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from symacct.planning.fit import Fit
     from symacct.planning.fit_changes import Static
     from symacct.planning.fit_options import Option
+    from symacct.planning.fit_search import Largest
 
 MOST_FITTING, MOST_SHORT = 12, 6
 """How many rows people are shown; the record has all."""
@@ -74,7 +75,7 @@ def verdict(found: Fit) -> Iterator[tuple[str, str]]:
         rest = f"{nbytes(-asked.over)} to spare" if asked.fits else f"{nbytes(asked.over)} too much"
         yield word, f"the peak is {sign}{nbytes(asked.held.nbytes)}: {rest}"
     for one in found.limits if static.fits else ():
-        yield "largest", _largest(found, one.name, one.value)
+        yield "largest", _largest(found, one)
     if asked is not None and not asked.fits and not found.options:
         yield "nothing", _nothing(found)
     elif asked is not None and not asked.fits and all(one.devices > room.count for one in found.options):
@@ -91,11 +92,14 @@ def _static_words(found: Fit, sign: str) -> str:
     )
 
 
-def _largest(found: Fit, name: str, value: int | None) -> str:
+def _largest(found: Fit, limit: Largest) -> str:
+    name, value = limit.name, limit.value
     if value is None:
         return f"every {name} that was tried fits"
     others = [f"{one} = {size:,}" for one, size in found.at if one != name]
     rest = f", with {', '.join(others)}" if others else ""
+    if limit.limit:
+        return f"{name} = {value:,} fits{rest}; what is larger and would fit breaks {limit.limit}"
     if value == 0:
         return f"not even {name} = 1 fits{rest}"
     return (

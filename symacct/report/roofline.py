@@ -237,7 +237,7 @@ class Page:
         if load is not None and load.unit == TENSOR:
             point = digits(ridge(made.rates, load.dtype))
             lines.append(("ridge", f"{point} FLOP/byte for {load.dtype} ({made.ridge_symbol(load)})"))
-        lines += [("warning", one) for one in made.machine.doubts()]
+        lines += [("warning", one) for one in (*made.machine.doubts(), *made.account.graph.notes)]
         if any(one.operation.chosen for one in made.time.timings):
             lines.append(("note", CHOSEN))
         return [*lines, *(("bound", one) for one in made.time.notes), ("left out", LEFT_OUT)]

@@ -11,11 +11,13 @@ from symacct.printers import text
 from symacct.report.amount import as_fraction
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from sympy import Expr
 
+    from symacct.evaluation.points import Measured
     from symacct.evaluation.regions import Region
+    from symacct.evaluation.roofline import Roofline
     from symacct.machines import Figure
 
 DIGITS = 4
@@ -66,6 +68,25 @@ def _linear(expr: Expr, ridge_symbol: Expr, order: Sequence[str]) -> str:
     if rest == 0 or not beside.is_Add or beside.has(ridge_symbol):
         return text(expr, (ridge_symbol.name, *order))
     return f"{text(rest, order)} - {ridge_symbol}*({text(beside, order)})"
+
+
+def above(measured: Iterable[Measured], mades: Iterable[Roofline]) -> Iterator[str]:
+    """Yield which measured points are above the roof: bytes or work faster than a machine has them.
+
+    The roof of work is the highest that is drawn: what a point computes in is not said.
+    """
+    for made in mades:
+        if made.machine is None:
+            continue
+        width = as_fraction(made.rates.bandwidth())
+        peaks = [as_fraction(roof.ridge) * width for roof in made.roofs]
+        for one in measured:
+            found = [(one.moved / one.seconds, width, "byte/s", made.over or "main memory")]
+            found += [(one.flops / one.seconds, max(peaks), "FLOP/s", "its highest peak")] if peaks else []
+            for rate, most, unit, what in found:
+                if rate > most:
+                    said = f"{brief(rate, unit)} where {what} has {brief(most, unit)}"
+                    yield f"point {one.name} is above the roof of {made.machine.name}: {said}"
 
 
 def decimal(value: Fraction) -> str:

@@ -13,6 +13,7 @@ from symacct.machines import load as load_machine
 from symacct.policy import Policy
 from symacct.proof.lookup import chosen
 from symacct.readers.claim_files import read_claim_file
+from symacct.readers.documents import documents
 from symacct.readers.files import load
 from symacct.readers.stated import POLICY
 from symacct.sheet.chinese import described
@@ -50,6 +51,7 @@ FEW = 10
 PRICES = ("attention", "bytes")
 
 
+@documents()
 def of_layout(layout: Layout, *, lang: str = "en", style: str = "card") -> Sheet:
     """Return the sheet that a layout describes, every claim judged.
 
@@ -186,6 +188,7 @@ def _account(target: str, choices: Mapping[str, str]) -> Account:
     return Account(load(target), policy, convention(choices.get("convention", "default"), **prices))
 
 
+@documents()
 def of_claims(files: Sequence[ClaimFile], *, lang: str = "en", style: str = "card") -> Sheet:
     """Return the sheet of whole claim files: their sections, a row for each claim."""
     claims = Claims()
