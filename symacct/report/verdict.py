@@ -14,6 +14,7 @@ from symacct.proof.decide import together
 from symacct.report.conditions import listed
 from symacct.report.facts import Fact, style_of
 from symacct.report.origins import origins
+from symacct.report.read_line import names_line, read_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +36,8 @@ MOST_OPERANDS = 2
 def facts_of(verdict: Verdict, account: Account | None, *, math: bool = False) -> list[Fact]:
     """Return a verdict as facts: choices, the claim as read, the verdict, and what is true instead."""
     style = style_of(account, math=math)
-    found = [*head(account), Fact("claim", _stated(verdict))]
+    found = [*head(account), Fact("claim", _stated(verdict)), Fact("read", read_line(verdict))]
+    found += [Fact("names", named)] if (named := names_line(verdict, account)) else []
     found += [_note(note) for note in verdict.notes]
     where = [*listed(verdict.box.conditions, style.order), *_starts_of(verdict)]
     found += [Fact("holds for", ", ".join(where))] * bool(where)
