@@ -14,10 +14,41 @@ from symacct.errors import UnitError
 from symacct.syntax import Tree, parse
 from symacct.units import is_unit, read_unit
 
-NAMES = ("B", "D", "s", "h", "min", "per", "GB", "rows", "BD", "alpha", "β", "词表", "d_ff", "x1", "log", "eps")
+NAMES = (
+    "B",
+    "D",
+    "s",
+    "h",
+    "min",
+    "per",
+    "GB",
+    "rows",
+    "BD",
+    "alpha",
+    "β",
+    "词表",
+    "d_ff",
+    "x1",
+    "log",
+    "eps",
+)
 QUANTITIES = ("params", "flops.model", "time.forward(relu)")
 DECLARED = ("params", "flops.model", "time.forward")
-UNITS = ("byte", "GB", "s", "h", "TB/s", "FLOP/(param*token)", "%", "ms", "min", "GPU*h", "B/s", "tokens", "s^2")
+UNITS = (
+    "byte",
+    "GB",
+    "s",
+    "h",
+    "TB/s",
+    "FLOP/(param*token)",
+    "%",
+    "ms",
+    "min",
+    "GPU*h",
+    "B/s",
+    "tokens",
+    "s^2",
+)
 NUMBERS = ("0", "1", "2", "12", "9.5", "0.125", "70e9", "6.3e24", "1000000", "7.82e-9", "1234567", "3e150")
 CALLS = {"sqrt": 1, "log2": 1, "ceil": 1, "floor": 1, "abs": 1, "max": 2, "min": 3}
 COUNT = 3000
@@ -132,7 +163,7 @@ def test_python_reads_the_same():
         ("10 GB / (3.35 TB/s)", "(10 GB)/(3.35 TB/s)"),
         ("34 s b h", "34*s*b*h"),
         ("10 second + 2 hour", "10 second + 2 hour"),
-        ("5 s", "5 s"),
+        ("5 s", "5 second"),
         ("\\frac{a}{b} c", "(a/b)*c"),
         ("-a^2*b", "-a^2*b"),
         ("-(a*b)", "-(a*b)"),
@@ -159,7 +190,8 @@ def test_a_unit_that_is_a_name_is_written_in_full():
     assert unit_words("s", ["s", "second"]) == "seconds"
     assert unit_words("GB", ["G", "B"]) == "GB"
     assert unit_words("GB", ["GB"]) == "gigabyte"
-    assert unit_words("s", [], long=True) == "second"
+    assert unit_words("s", []) == "second"
+    assert unit_words("GPU h", []) == "GPU*hour"
     with pytest.raises(UnitError, match="cannot be written"):
         unit_words("day", ["day", "days"])
 

@@ -14,33 +14,41 @@ if TYPE_CHECKING:
 
 WORD = re.compile(r"[^\W\d]\w*|[$%]")
 GAP = re.compile(r"(?<=[\w)$%])\s+(?=[\w($%])")
+BELOW = re.compile(r"/\(?")
+QUANTITIES = frozenset({"params", "tokens"})
+"""Quantities that are spelled like units."""
 LONG = {"B": "byte", "$": "dollar"}
 """What is never printed: a bare ``B``, and a sign that begins LaTeX."""
 
 
-def unit_words(unit: str, taken: Collection[str], *, long: bool = False) -> str:
-    """Return the text of a unit with no word in it that is a name.
+def unit_words(unit: str, taken: Collection[str]) -> str:
+    """Return the text of a unit with no word in it that is a name, and letters alone only below a line.
+
+    A letter behind a number or a ``*`` may be a name; below another unit it is a unit.
 
     Args:
         unit: the text, as it was written.
         taken: the names of the statement.
-        long: whether a unit of one letter is written in full, as it must be behind anything but a number.
 
     Raises:
         UnitError: every spelling of a unit is a name.
 
-    >>> unit_words("TB/s", ["s", "B"]), unit_words("h", ["B"]), unit_words("FLOP/(params tokens)", [])
-    ('TB/second', 'h', 'FLOP/(parameter*token)')
+    >>> unit_words("TB/s", ["s", "B"]), unit_words("TB/s", []), unit_words("GPU h", [])
+    ('TB/second', 'TB/s', 'GPU*hour')
+    >>> unit_words("FLOP/(params tokens)", [])
+    'FLOP/(parameter*token)'
     """
+    names = QUANTITIES.union(taken)
     joined = GAP.sub("*", unit.strip())
-    return WORD.sub(lambda found: _word(found[0], frozenset(taken), long=long), joined)
+    below = {found.end() for found in BELOW.finditer(joined)}
+    return WORD.sub(lambda found: _word(found[0], names, below=found.start() in below), joined)
 
 
 @lru_cache(maxsize=1 << 10)
-def _word(word: str, taken: frozenset[str], *, long: bool) -> str:
+def _word(word: str, taken: frozenset[str], *, below: bool) -> str:
     if word in LONG:
         word = LONG[word]
-    elif (long and len(word) == 1) or (word.endswith("s") and is_unit(word[:-1])):
+    elif (not below and len(word) == 1 and word != "%") or (word.endswith("s") and is_unit(word[:-1])):
         word = long_name(word)
     if word not in taken:
         return word

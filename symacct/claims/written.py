@@ -154,13 +154,13 @@ class _Writer:
         *parts, unit = tree.parts
         if len(parts) > 1:
             inside = "*".join(self.factor(part, first=not place) for place, part in enumerate(parts))
-            return f"({inside}) {unit_words(unit.name, self.taken, long=True)}"
+            return f"({inside}) {unit_words(unit.name, self.taken)}"
         (value,) = parts
         if _is_number(value):
             return f"{self.piece(value).text} {unit_words(unit.name, self.taken)}"
         bare = value.form in {"name", "call"}
         inside = self.piece(value, first=True).text
-        return f"{inside if bare else f'({inside})'} {unit_words(unit.name, self.taken, long=True)}"
+        return f"{inside if bare else f'({inside})'} {unit_words(unit.name, self.taken)}"
 
     def power(self, base: Tree, exponent: Tree) -> str:
         """Return a power; what is raised to is in brackets unless it is a name or a whole number."""

@@ -94,7 +94,7 @@ class _Walk:
         under: list[Expr] = []
         apart: list[Expr] = []
         for base, exponent in powers:
-            half = exponent.is_Rational and exponent.q == 2
+            half = exponent.is_Rational and exponent.q == 2 and (base.is_nonnegative or exponent.p == 1)
             whole = exponent - Integer(1) / 2 if half else exponent
             if half:
                 (under if base.is_nonnegative else apart).append(base)

@@ -31,6 +31,7 @@ GROWING = re.compile(r"\\(?:(left)|right)(?![a-z])\\?[^a-z\s]")
 LONG_BRACKET = 80
 INDEXED = re.compile(r"([A-Za-z])_([A-Za-z0-9]+)")
 """A letter with an index, which stands below it: ``d_ff``, ``P_bf16``."""
+UNIT_WORD = re.compile(r"(?<!\\)\b([^\W\d]\w*)")
 TAGS = re.compile(r"<[^>]*>|[\u2061\u2062]")
 LONG, WIDE = 100, 34
 UNSEEN = re.compile(r"\\[a-zA-Z]+|[{}^_\s\\]")
@@ -274,9 +275,11 @@ def _name_mathml(name: str) -> str:
 
 
 def _unit_latex(unit: str) -> str:
-    shown = re.sub(r"\s*[*\u00b7\u00d7]\s*", r" \\cdot ", escape(unit)).replace("\u00b5", "\\mu ")
-    shown = re.sub(r"\\textasciicircum\{\}\(?(-?[0-9]+)\)?", r"^{\1}", shown)
-    return f"\\mathrm{{{shown}}}"
+    """Return a unit upright, in one piece; each word by itself where one has a power."""
+    times = re.sub(r"\s*[*\u00b7\u00d7]\s*", r" \\cdot ", unit.replace("%", "\\%"))
+    if "^" not in unit:
+        return f"\\mathrm{{{times}}}".replace("\u00b5", "\\mu ")
+    return UNIT_WORD.sub(r"\\mathrm{\1}", times).replace("\u00b5", "\\mu ")
 
 
 def _unit_mathml(unit: str) -> str:
