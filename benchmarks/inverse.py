@@ -21,7 +21,6 @@ from multiprocessing import Pool
 
 from mpmath import mp, mpf
 
-from symacct.algebra.normal import is_zero
 from symacct.algebra.symbols import symbol
 from symacct.claims import read_claim
 from symacct.errors import SymacctError
@@ -29,7 +28,7 @@ from symacct.printers import latex, text
 from symacct.printers.latex import LETTERS as GREEK
 from symacct.sheet.data import Math
 from symacct.sheet.markdown import _math as in_markdown
-from symacct.sheet.readback import value
+from symacct.sheet.readback import is_same, value
 from symacct.sheet.spelling import spelled
 from symacct.sheet.statement import QUANTITIES
 from symacct.syntax import Tree, fold, walk
@@ -92,7 +91,8 @@ CALLS = {"sqrt": 1, "log": 1, "log2": 1, "ceil": 1, "floor": 1, "abs": 1, "max":
 FORMS = ("sum", "product", "quotient", "power", "negative", "call", "amount")
 EXPONENTS = ("2", "3", "10", "0.5", "-1", "-2", "1/2", "2/3", "1.5")
 LETTERS_GREEK = {letter: command[1:] for letter, command in GREEK.items()}
-TOO_LONG = "refused: a number is too long"
+LIMITS = ("too long", "too involved", "too large", "too deeply")
+"""What the reader says beyond its limits."""
 LONGEST, POINTS, LARGEST = 400, 3, 5000
 PRECISE = 60
 mp.dps = PRECISE
@@ -219,7 +219,9 @@ def called(name: str, parts: list) -> Fraction | mpf:
     if name in {"ceil", "floor"}:
         if isinstance(one, Fraction):
             return Fraction((ceil if name == "ceil" else floor)(one))
-        return Fraction(int((mp.ceil if name == "ceil" else mp.floor)(one)))
+        near = mp.nint(one)
+        exact = abs(one - near) < mpf(10) ** (20 - PRECISE) * (1 + abs(one))
+        return Fraction(int(near if exact else (mp.ceil if name == "ceil" else mp.floor)(one)))
     if name == "sqrt":
         return raised(one, Fraction(1, 2))
     if one <= 0:
@@ -340,7 +342,7 @@ def check(tree: Tree, shown: str, names: tuple[str, ...] | None, dice: random.Ra
         tree, found = plainly(tree), again(shown, names)
         if not same_at(tree, found, dice):
             return "other values"
-        return "" if is_zero(value(tree) - value(found)) else "another normal form"
+        return "" if is_same(value(tree), value(found)) else "another normal form"
     except SymacctError as error:
         return f"refused: {error.what}"
     except (ValueError, ZeroDivisionError, OverflowError):
@@ -372,8 +374,8 @@ def batch(work: tuple[int, int]) -> tuple[Counter[str], list[str]]:
             for given, mode in modes:
                 counts[f"{notation}, {mode}"] += 1
                 said = check(tree, one, given, dice)
-                if said == TOO_LONG:
-                    counts["numbers longer than the reader takes"] += 1
+                if said.startswith("refused") and said.endswith(LIMITS):
+                    counts["beyond the limits of the reader"] += 1
                 elif said:
                     wrong.append(f"{notation}, {mode} {given or ''}: {said}: {one}")
     return counts, wrong

@@ -12,7 +12,7 @@ from symacct.units import is_unit
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from symacct.claims.claim import Claim
+    from symacct.claims.claim import Binding, Claim
     from symacct.syntax import Tree
 
 ORDERS = ("O", "Theta")
@@ -21,7 +21,9 @@ PLAIN = {"≤": "<=", "≦": "<=", "=<": "<=", "≥": ">=", "≧": ">=", "==": "
 
 
 def said(claim: Claim, conditions: Iterable[str] = (), *, head: str = "", iff: str = "") -> str:
-    """Return a claim in full, as it may be typed: read again it is the same claim.
+    """Return a claim in full, as it may be typed: read again, with the same options, it is the same claim.
+
+    What options bind (``--let``, a machine) is no part of it; `names_said` says it.
 
     Args:
         claim: the claim, read.
@@ -40,7 +42,9 @@ def said(claim: Claim, conditions: Iterable[str] = (), *, head: str = "", iff: s
     tails = {
         "iff ": [iff] if iff else [],
         "if ": list(conditions),
-        "where ": [f"{one.name} = {written(one.tree, taken)}" for one in claim.where],
+        "where ": [
+            f"{one.name} = {written(one.tree, taken)}" for one in claim.where if one.text == claim.text
+        ],
         "as ": [f"{', '.join(claim.grows)} -> oo"] if claim.grows else [],
     }
     parts += [f"{word}{', '.join(texts)}" for word, texts in tails.items() if texts]
@@ -85,14 +89,24 @@ def names_said(claim: Claim, meanings: Mapping[str, str], about: str) -> str:
         about: what the others are.
 
     >>> from symacct.claims import read_claim
-    >>> print(names_said(read_claim("2*n <= k + l + m where m = n", None), {"n": "rows"}, "sizes"))
-    n: rows; k, l: sizes
+    >>> claim = read_claim("2*n <= k + l + m where m = n", None, (), ["l = 2"])
+    >>> print(names_said(claim, {"n": "rows"}, "sizes"))
+    n: rows; k: sizes; l = 2
     """
-    bound = {one.name for one in claim.where}
+    taken = names_of(claim)
+    bound = [one for one in claim.where if not _of_itself(one)]
     groups: dict[str, list[str]] = {}
+    used: dict[str, None] = {}
     for tree in (claim.left, claim.right, *(one.tree for one in claim.where)):
-        for part in walk(tree):
-            group = groups.setdefault(meanings.get(part.name) or about, []) if part.form == "name" else []
-            if part.name not in group and part.name not in bound:
-                group.append(part.name)
-    return "; ".join(f"{', '.join(names)}: {meaning}" for meaning, names in groups.items() if names)
+        used |= {part.name: None for part in walk(tree) if part.form == "name"}
+    for name in used:
+        if all(name != one.name for one in bound):
+            groups.setdefault(meanings.get(name) or about, []).append(name)
+    found = [f"{', '.join(names)}: {meaning}" for meaning, names in groups.items()]
+    outside = [one for one in bound if one.text != claim.text and one.name in used]
+    return "; ".join([*found, *(f"{one.name} = {written(one.tree, taken)}" for one in outside)])
+
+
+def _of_itself(binding: Binding) -> bool:
+    """Say whether a name is bound to itself with a unit, as symbols of a machine are."""
+    return any(part.form == "name" and part.name == binding.name for part in walk(binding.tree))

@@ -50,7 +50,7 @@ def checked(math: Math, kind: str, where: str) -> str:
     try:
         plain = unmarked(printed) if kind == "mathml" else printed
         again = parse(plain, math.names, is_unit, QUANTITIES)
-        same = is_zero(value(math.tree) - value(again))
+        same = is_same(value(math.tree), value(again))
     except SymacctError as error:
         raise _failed(printed, where, error.what) from None
     if not same:
@@ -61,6 +61,11 @@ def checked(math: Math, kind: str, where: str) -> str:
 def _failed(printed: str, where: str, got: str) -> FormulaError:
     what = "a formula does not read back as what was meant; the sheet is not written"
     return FormulaError(what, where=where, expected="the formula itself", got=f"{got}: {printed[:200]}")
+
+
+def is_same(first: Expr, second: Expr) -> bool:
+    """Say whether two expressions are equal; sympy does not see that a quotient to a power cancels itself."""
+    return first == second or is_zero(first - second)
 
 
 def value(tree: Tree) -> Expr:
