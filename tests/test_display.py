@@ -57,7 +57,7 @@ def test_a_verdict(made):
     """What is true instead, with the formula in LaTeX."""
     shown = bundle(made["Verdict"])
     assert "REFUTED as written" in shown[TEXT]
-    assert "claim - exact = 2*B*D^2 FLOP" in shown[TEXT]
+    assert "claim - exact = (2*B*D^2) FLOP" in shown[TEXT]
     assert "claim: flops.model = 6\\*B\\*D^2\\*L" in shown[MARKDOWN]
     assert re.search(r"\$2 B D\^\{2\}\$|\$2 B D\^2\$", shown[MARKDOWN])
 
