@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from symacct.claims.written import written
+from symacct.errors import SymacctError
 from symacct.syntax import parse, walk
 from symacct.units import is_unit
 
@@ -68,7 +69,7 @@ def related(left: Tree, relation: str, right: Tree, taken: Collection[str], head
 
 
 def condition_said(text: str, taken: Collection[str]) -> str:
-    """Return a condition in full; one that is no comparison stays as it was written.
+    """Return a condition in full; one that is no comparison of formulas alone stays as it was written.
 
     >>> condition_said("B >= 2kD", ["B", "k", "D"]), condition_said("k divides L", ["k", "L"])
     ('B >= 2*k*D', 'k | L')
@@ -76,7 +77,10 @@ def condition_said(text: str, taken: Collection[str]) -> str:
     found = COMPARED.search(text)
     if found is None:
         return text.strip()
-    left, right = (parse(part, taken, is_unit) for part in (text[: found.start()], text[found.end() :]))
+    try:
+        left, right = (parse(part, taken, is_unit) for part in (text[: found.start()], text[found.end() :]))
+    except SymacctError:
+        return text.strip()
     return f"{written(left, taken)} {PLAIN.get(found[0], found[0])} {written(right, taken)}"
 
 
