@@ -341,6 +341,16 @@ def long_name(name: str) -> str:
     return str(_registry()[0].get_name(SYMBOLS.get(name, name)))
 
 
+def spellings(name: str) -> list[str]:
+    """Return every spelling in the file of units that means the same as a unit, sorted.
+
+    >>> spellings("hour"), spellings("param")
+    (['h', 'hour', 'hr'], ['param', 'parameter'])
+    """
+    meaning = resolve(name)
+    return sorted(one for one in _registry()[1] if is_unit(one) and resolve(one) == meaning)
+
+
 def meant(name: str) -> str | None:
     """Return what a refused name most likely means: a rate where it ends in S, bits where it ends in b.
 

@@ -100,10 +100,10 @@ def test_two_checkpoint_policies(run):
     words = ("compare", "mlp", "--checkpoint", "none,every:k", "--quantity", "flops.hardware")
     status, out, _ = run(*words)
     assert status == 0
-    assert "difference: A - B = -2*B*D^2*L FLOP" in out
+    assert "difference: A - B = (-2*B*D^2*L) FLOP" in out
     status, out, _ = run(*words, "--at", "k=2,L=8")
     assert status == 0
-    assert "difference: A - B = -16*B*D^2 FLOP" in out
+    assert "difference: A - B = (-16*B*D^2) FLOP" in out
     assert "checkpoint every:2" in out
 
 

@@ -141,10 +141,10 @@ def test_mathml_reads_back(expr, order):
         (3 * 2**B * D, "", "3*2^B*D", "3 \\cdot 2^{B} D"),
         (sympy.Max(B, D + 1), "", "max(B, D + 1)", "\\max\\left(B, D + 1\\right)"),
         (sympy.ceiling(B / D), "", "ceil(B/D)", "\\left\\lceil \\frac{B}{D} \\right\\rceil"),
-        (BETA * D_FF * WORD, "", "beta*d_ff*词", "\\beta \\mathrm{d\\_ff} \\mathrm{词}"),
+        (BETA * D_FF * WORD, "", "beta*d_ff*词", "\\beta \\cdot \\mathrm{d\\_ff} \\cdot \\mathrm{词}"),
         (B + D**2 + 1, "", "D^2 + B + 1", "D^{2} + B + 1"),
         (1 - B, "", "-B + 1", "-B + 1"),
-        (factored(6 * B * D + 4 * B), "", "2*B*(3*D + 2)", "2 B \\left(3 D + 2\\right)"),
+        (factored(6 * B * D + 4 * B), "", "2*B*(3*D + 2)", "2 B \\cdot \\left(3 D + 2\\right)"),
         (sympy.Integer(0), "", "0", "0"),
         (sympy.Rational(-3, 4), "", "-3/4", "-\\frac{3}{4}"),
     ],
@@ -159,7 +159,7 @@ def test_sums_show():
     """A sum that stays is shown as one."""
     standing = sum_over(S / (index_symbol("i") + 1), index_symbol("i"), 0, B)
     assert text(standing) == "S*sum(1/(i + 1), i = 0 .. B - 1)"
-    assert latex(standing) == "S \\left(\\sum_{i=0}^{B - 1} \\frac{1}{i + 1}\\right)"
+    assert latex(standing) == "S \\cdot \\left(\\sum_{i=0}^{B - 1} \\frac{1}{i + 1}\\right)"
     assert "∑" in unescape(mathml(standing))
 
 

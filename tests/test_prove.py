@@ -39,6 +39,8 @@ convention default (attention full); workload train, precision bf16 (no fp32 cop
 parameters), saves backward
 graph deep_linear: L linear layers of D to D, without biases.
 claim: flops.model = 6*B*D^2*L
+read: flops.model = 6*B*D^2*L
+names: B: rows; D: features; L: layers
 read: 6 read as 6 FLOP
 flops.model: (6*B*D^2*L - 2*B*D^2) FLOP
 
@@ -52,7 +54,7 @@ leading order: as L -> oo; as B, D, L -> oo together, in fixed proportion
   at most 10 % from L = 4 on
   at most 1 % from L = 34 on
 upper bound: claim is never below exact
-difference: claim - exact = 2*B*D^2 FLOP
+difference: claim - exact = (2*B*D^2) FLOP
   exact has -2*B*D^2 from layers/matmul/grad.carry.0 (backward)
 smallest counterexample: B = 1, D = 1, L = 1: left 4 FLOP, right 6 FLOP
 """

@@ -9,13 +9,14 @@ import pytest
 
 from symacct.algebra.normal import is_zero
 from symacct.errors import SymacctError
-from symacct.sheet.readback import TENS, unmarked, value
+from symacct.sheet.readback import unmarked, value
 from symacct.sheet.spelling import spelled
 from symacct.sheet.statement import QUANTITIES, formula
 from symacct.syntax import parse, walk
 from symacct.units import is_unit, read_unit
 
 KINDS = ("text", "latex", "mathml")
+TEN = Fraction(10)
 COUNT, PARTS, LONGEST = 10_000, 4, 160
 NAMES = ("B", "D", "L", "h", "d_ff", "n_kv_heads", "beta", "alpha", "Omega", "lambda", "W_mem", "x_1", "词")
 UNITS = ("byte", "GB", "KiB", "FLOP", "TFLOP/s", "FLOP/(param*token)", "byte/param", "%", "s", "day")
@@ -81,6 +82,8 @@ def shape(tree):  # noqa: PLR0911
         return _product([Fraction(-1), parts[0]])
     if tree.form == "product":
         return _product(parts)
+    if tree.form == "power" and parts[0] == TEN and isinstance(parts[1], Fraction) and parts[1] % 1 == 0:
+        return TEN ** int(parts[1])
     if tree.form == "quotient" and isinstance(parts[1], Fraction) and parts[1]:
         return _product([1 / parts[1], parts[0]])
     return (tree.form, tree.name, *parts)
@@ -108,7 +111,6 @@ def again(one, kind):
     """The tree that a printed formula is read as."""
     printed = spelled(one, kind)
     plain = unmarked(printed) if kind == "mathml" else printed
-    plain = TENS.sub(lambda found: f"{found[1]}e{found[2] or found[3]}", plain)
     return parse(plain, one.names, is_unit, QUANTITIES)
 
 

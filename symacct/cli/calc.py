@@ -35,10 +35,10 @@ def add(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Work the formula out, and write the result."""
     from symacct.claims import amount
-    from symacct.report.amount import shown
+    from symacct.report.amount import whole
 
     found = amount(args.expression, args.to, args.let)
-    text = shown(found.value, found.unit, args.to)
+    text = whole(found.value, found.unit, args.to)
     if args.format == "json":
         given = {"expression": args.expression, "to": args.to, "let": args.let}
         output.write(output.envelope("calc", given, _record(found, args.to, text)))

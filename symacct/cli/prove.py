@@ -163,12 +163,13 @@ def _claim(
 
 
 def _shown(args: Namespace, verdict: Verdict, account: Account | None, written: dict[str, str]) -> str:
-    from symacct.report.facts import Fact, as_markdown, as_text
+    from symacct.report.display import escaped
+    from symacct.report.facts import Fact, as_text
     from symacct.report.verdict import facts_of
 
     facts = facts_of(verdict, account, math=args.format == "markdown")
     facts += [Fact(word, said) for word, said in written.items()]
-    return as_markdown(facts) if args.format == "markdown" else as_text(facts, output.width())
+    return escaped(facts) if args.format == "markdown" else as_text(facts, output.width())
 
 
 def _json(args: Namespace, verdict: Verdict, account: Account | None, written: dict[str, str]) -> str:

@@ -2,6 +2,8 @@ r"""Formulas as LaTeX: ``6 B D^{2} L - 2 B D^{2}``."""
 
 from __future__ import annotations
 
+import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from symacct.printers.walk import ATOM, POWER, PRODUCT, SUM, Notation, Piece, write
@@ -24,6 +26,13 @@ WRAPS = {
     "floor": ("\\left\\lfloor ", " \\right\\rfloor"),
     "Abs": ("\\left| ", " \\right|"),
 }
+BIG_SUM = "\\sum"
+WORD = r"\\(?:mathrm|text)\{"
+WORD_FIRST, WORD_LAST = re.compile(WORD), re.compile(WORD + r"[^{}]*\}(?:\^\{[^{}]*\})?\Z")
+LETTER = re.compile(r"(?:[^\W\d_]|\\[a-zA-Z]+)(?:_\{\\mathrm\{\w+\}\})?(?![a-zA-Z{(\[\\_])")
+"""A name of one letter, Latin or Greek, perhaps with an index; no command that takes an argument."""
+UNIT_LETTER = re.compile(r"[hsJW](?:\^\{[^{}]*\})?")
+"""A letter that is the short name of a unit too, perhaps to a power."""
 OPERATORS = {"Max": "\\max", "Min": "\\min", "log": "\\log"}
 
 
@@ -39,7 +48,7 @@ def latex(expr: Expr, order: Sequence[str] = ()) -> str:
     >>> print(latex(6 * B * D**2 * L - 2 * B * D**2))
     6 B D^{2} L - 2 B D^{2}
     >>> print(latex(d_ff**2 * L / 2, ["d_ff"]))
-    \frac{\mathrm{d\_ff}^{2} L}{2}
+    \frac{\mathrm{d\_ff}^{2} \cdot L}{2}
     """
     return write(expr, order, NOTATION)
 
@@ -81,16 +90,43 @@ def _total(terms: Sequence[tuple[bool, Piece]]) -> Piece:
     parts = []
     for place, (negative, piece) in enumerate(terms):
         sign = ("-" if negative else "") if place == 0 else (" - " if negative else " + ")
-        parts.append(sign + (_at_least(piece, PRODUCT) if negative else piece.text))
+        held = negative or piece.text.startswith(BIG_SUM)
+        parts.append(sign + (_at_least(piece, PRODUCT) if held else piece.text))
     return Piece("".join(parts), SUM)
 
 
 def _product(factors: Sequence[Piece]) -> Piece:
     shown = [_at_least(factor, PRODUCT) for factor in factors]
     result = shown[0]
-    for factor in shown[1:]:
-        result += (" \\cdot " if factor[0].isdigit() else " ") + factor
+    for place, (before, factor) in enumerate(pairwise(shown)):
+        after = shown[place + 2] if place + 2 < len(shown) else ""
+        result += (" \\cdot " if needs_dot(before, factor, after) else " ") + factor
     return Piece(result, PRODUCT)
+
+
+def needs_dot(before: str, factor: str, after: str = "") -> bool:
+    r"""Say whether a sign must stand before a factor, which would be read as something else without one.
+
+    That is a number, a word, a bracket behind a name (a function of it), and a letter that is a unit behind
+    what is no name.
+
+    Args:
+        before: the factor in front, in LaTeX.
+        factor: the factor.
+        after: the factor behind it.
+
+    >>> pairs = ("2", "B"), ("2", "3^{B}"), ("B", r"\mathrm{d\_ff}"), ("k", "(B + 1)")
+    >>> [needs_dot(*pair) for pair in pairs]
+    [False, True, True, True]
+    >>> needs_dot("6", "h"), needs_dot("34", "s", "b"), needs_dot("b", "h")
+    (True, False, False)
+    """
+    if factor[0].isdigit() or WORD_LAST.search(before) or WORD_FIRST.match(factor):
+        return True
+    if factor.startswith(("(", "\\left(", "\\bigl(")):
+        return LETTER.fullmatch(before) is not None
+    alone = not (LETTER.match(before) or LETTER.match(after))
+    return alone and UNIT_LETTER.fullmatch(factor) is not None
 
 
 def _power(base: Piece, exponent: Piece) -> Piece:

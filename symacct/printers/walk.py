@@ -86,19 +86,24 @@ class _Walk:
         return coefficient < 0, self.notation.quotient(above, self.side(coefficient.denominator, bottom))
 
     def side(self, number: int, powers: list[tuple[Expr, Expr]]) -> Piece:
-        """Return one side of a quotient: its number, its powers, and its square roots under one sign."""
+        """Return one side of a quotient: its number, its powers, and its square roots.
+
+        Roots stand under one sign where each is of something that is never negative.
+        """
         plain: list[tuple[Expr, Expr]] = []
         under: list[Expr] = []
+        apart: list[Expr] = []
         for base, exponent in powers:
-            half = exponent.is_Rational and exponent.q == 2
+            half = exponent.is_Rational and exponent.q == 2 and (base.is_nonnegative or exponent.p == 1)
             whole = exponent - Integer(1) / 2 if half else exponent
             if half:
-                under.append(base)
+                (under if base.is_nonnegative else apart).append(base)
             if whole != 0:
                 plain.append((base, whole))
         pieces = [self.power(base, exponent) for base, exponent in sorted(plain, key=self.factor_key)]
         if under:
             pieces.append(self.notation.root(self.piece(Mul(*under))))
+        pieces += [self.notation.root(piece) for piece in sorted(map(self.piece, apart))]
         if number != 1 or not pieces:
             pieces.insert(0, self.notation.number(number))
         return pieces[0] if len(pieces) == 1 else self.notation.product(pieces)

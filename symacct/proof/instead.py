@@ -152,19 +152,39 @@ def leading_order(exact: Expr, claim: Expr, box: Domain, growing: tuple[str, ...
 
 
 def threshold(error: Expr, tolerance: Expr, growing: tuple[str, ...], box: Domain) -> Threshold | None:
-    """Return from where on the absolute error is at most a tolerance; None for several growing sizes."""
+    """Return from where on the absolute error is at most a tolerance; None for several growing sizes.
+
+    What the error divides by is taken with the sign that it has far out, where the condition holds.
+
+    >>> from symacct.algebra.domain import Domain
+    >>> from symacct.algebra.symbols import symbol
+    >>> N, V = symbol("N"), symbol("V")
+    >>> threshold(V / (N - V), Rational(1, 10), ("N",), Domain()).start
+    11*V
+    """
     if len(growing) != 1 or is_zero(error):
         return None
     name = growing[0]
     above, below = fraction(normal(error).together())
-    if sign_on_box(below, box.lower)[0] in ("negative", "nonpositive"):
-        above, below = -above, -below
+    sign = _sign_far_out(below, name, box)
+    if sign is None:
+        return None
+    above, below = above * sign, below * sign
     if sign_on_box(above, box.lower)[0] not in NOT_NEGATIVE:
         if sign_on_box(-above, box.lower)[0] not in NOT_NEGATIVE:
             return None
         above = -above
     condition = normal(below * tolerance - above)
     return Threshold(tolerance, name, _start(condition, name, box), condition)
+
+
+def _sign_far_out(expr: Expr, name: str, box: Domain) -> int | None:
+    """Return the sign that a formula has for large values of a size, 1 or -1; None where it is not seen."""
+    try:
+        leading, _ = leading_term(expr, (name,))
+    except RuleError:
+        return None
+    return {"positive": 1, "negative": -1}.get(sign_on_box(leading, box.lower)[0])
 
 
 def _start(condition: Expr, name: str, box: Domain) -> Expr | None:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from sympy import Expr
 
 DIGITS, SHORT = 4, 3
+LONGEST = 10**30
+"""From here on a whole number is rounded too."""
 LARGEST, SMALLEST = 10**6, Fraction(1, 1000)
 BYTE, SECOND = Unit("byte"), Unit("second")
 CAPACITIES = (("EB", "EiB"), ("PB", "PiB"), ("TB", "TiB"), ("GB", "GiB"), ("MB", "MiB"), ("kB", "KiB"))
@@ -49,6 +51,25 @@ def _significant(value: Fraction, count: int) -> str:
     precise = Context(prec=PRECISE).divide(Decimal(value.numerator), Decimal(value.denominator))
     short = Context(prec=count).plus(precise)
     return format(short.normalize(), "f")
+
+
+def whole(value: Expr, unit: Unit, to: str | None = None) -> str:
+    """Return an amount as `shown` does, but a whole number of few digits with all of them.
+
+    >>> from sympy import Integer
+    >>> whole(Integer(1216512), Unit("1")), whole(Integer(6 * 10**24), Unit("1"))
+    ('1,216,512', '6e24')
+    """
+    scale, _ = read_unit(to) if to is not None else (Fraction(1), unit)
+    amount = as_fraction(value) / scale
+    text = shown(value, unit, to)
+    if (
+        amount.denominator != 1
+        or digits(amount) not in text
+        or Fraction(digits(amount).replace(",", "")) == amount
+    ):
+        return text
+    return text.replace(digits(amount), f"{int(amount):,}", 1) if abs(amount) < LONGEST else text
 
 
 def shown(value: Expr, unit: Unit, to: str | None = None) -> str:

@@ -34,6 +34,8 @@ def bundle(result: Any) -> dict[str, str]:
     >>> from symacct.proof.prove import prove
     >>> print(bundle(prove(None, "n + n = 2*n"))["text/markdown"])
     - claim: n + n = 2\*n
+    - read: n + n = 2\*n
+    - names: n: integers of at least 1
     <BLANKLINE>
     **PROVED as written: the difference is 0 in normal form**
     <BLANKLINE>
@@ -45,7 +47,8 @@ def bundle(result: Any) -> dict[str, str]:
     return {"text/plain": text, "text/markdown": markdown}
 
 
-def _listed(facts: Sequence[Fact]) -> str:
+def escaped(facts: Sequence[Fact]) -> str:
+    """Return facts as Markdown, in which every sign outside formulas stands for itself."""
     from symacct.report.facts import Fact, as_markdown
 
     return as_markdown([
@@ -68,14 +71,14 @@ def _verdict(verdict: Verdict) -> Shown:
     from symacct.report.verdict import facts_of
 
     plain, math = (facts_of(verdict, None, math=flag)[1:] for flag in (False, True))
-    return as_text(plain, WIDTH), _listed(math)
+    return as_text(plain, WIDTH), escaped(math)
 
 
 def _solution(found: Solution) -> Shown:
     from symacct.report.facts import as_text
     from symacct.report.solve import facts_of
 
-    return as_text(facts_of(found), WIDTH), _listed(facts_of(found, math=True))
+    return as_text(facts_of(found), WIDTH), escaped(facts_of(found, math=True))
 
 
 def _plan(made: Plan) -> Shown:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from symacct.claims.unit_words import unit_words
 from symacct.printers import latex, text
 from symacct.report.factor import factored
 from symacct.report.table import GAP, wrap
@@ -40,12 +41,19 @@ class Style:
         return f"${latex(shown, self.order)}$" if self.math else text(shown, self.order)
 
     def with_unit(self, expr: Expr, unit: str) -> str:
-        """Return a formula with its unit."""
+        """Return a formula with its unit, as it may be typed: in brackets where it is more than a number."""
+        shown = factored(expr, self.counts)
         if unit == "1":
             return self.show(expr)
-        shown = self.show(expr)
-        added = factored(expr, self.counts).is_Add and not self.math
-        return f"({shown}) {unit}" if added else f"{shown} {unit}"
+        words = unit_words(unit, self.order)
+        bare = shown.is_Integer
+        if not self.math:
+            said = text(shown, self.order)
+            return f"{said} {words}" if bare else f"({said}) {words}"
+        said = latex(shown, self.order)
+        said = said if bare else f"\\left({said}\\right)"
+        upright = words.replace("*", " \\cdot ")
+        return f"${said}\\,\\mathrm{{{upright}}}$"
 
 
 def style_of(account: Account | None, *, math: bool = False) -> Style:

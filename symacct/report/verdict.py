@@ -11,12 +11,16 @@ from symacct.algebra.normal import is_zero, normal
 from symacct.claims.check import walk
 from symacct.printers import text
 from symacct.proof.growth import together
+from symacct.report.amount import as_fraction, digits
 from symacct.report.conditions import listed
 from symacct.report.facts import Fact, style_of
 from symacct.report.origins import origins
+from symacct.report.read_line import names_line, read_line
+from symacct.report.typed_units import in_unit, typed_unit
+from symacct.units import read_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from sympy import Expr
 
@@ -35,7 +39,8 @@ MOST_OPERANDS = 2
 def facts_of(verdict: Verdict, account: Account | None, *, math: bool = False) -> list[Fact]:
     """Return a verdict as facts: choices, the claim as read, the verdict, and what is true instead."""
     style = style_of(account, math=math)
-    found = [*head(account), Fact("claim", _stated(verdict))]
+    found = [*head(account), Fact("claim", _stated(verdict)), Fact("read", read_line(verdict))]
+    found += [Fact("names", named)] if (named := names_line(verdict, account)) else []
     found += [_note(note) for note in verdict.notes]
     where = [*listed(verdict.box.conditions, style.order), *_starts_of(verdict)]
     found += [Fact("holds for", ", ".join(where))] * bool(where)
@@ -129,6 +134,9 @@ def _instead(verdict: Verdict, style: Style) -> Iterator[Fact]:
         if found.ratio is not None and not is_zero(found.ratio - 1):
             exact, claim = _words(verdict)
             yield Fact("ratio", f"{claim} / {exact} = {style.show(found.ratio)}")
+            if found.ratio.is_Rational:
+                share = f"{digits(as_fraction(found.ratio - 1) * PERCENT)} %"
+                yield Fact("relative error", f"({claim} - {exact})/{exact} = {share}")
     yield from _counterexample(verdict, style)
 
 
@@ -160,10 +168,21 @@ def _counterexample(verdict: Verdict, style: Style) -> Iterator[Fact]:
         yield Fact("counterexample", f"{at}: {values}" if at else values)
     elif point is not None and verdict.sides is not None:
         at = ", ".join(f"{name} = {size:,}" for name, size in point.sizes)
-        unit = str(verdict.sides.left.unit)
-        values = f"left {style.with_unit(point.left, unit)}, right {style.with_unit(point.right, unit)}"
+        left, right = _both(verdict, style)
+        values = f"left {left}, right {right}"
         word = "smallest counterexample" if point.smallest else "counterexample"
         yield Fact(word, f"{at}: {values}" if at else values)
+
+
+def _both(verdict: Verdict, style: Style) -> Sequence[str]:
+    """Return both sides at the counterexample, in the unit that was typed where there is one."""
+    point, sides = verdict.decision.point, verdict.sides
+    assert point is not None
+    assert sides is not None
+    typed = typed_unit(_trees(verdict), sides.left.unit)
+    if typed is None or read_unit(typed)[0] == 1:
+        return [style.with_unit(value, str(sides.left.unit)) for value in (point.left, point.right)]
+    return in_unit((point.left, point.right), typed)
 
 
 def _leading(verdict: Verdict, found: Instead, style: Style) -> Iterator[Fact]:
@@ -186,7 +205,8 @@ def _starts(way: LeadingOrder, style: Style) -> Iterator[str]:
     for found in sorted(way.thresholds, key=lambda one: one.tolerance, reverse=True):
         bound = f"at most {found.tolerance * PERCENT} %"
         if found.start is not None:
-            yield f"{bound} from {found.name} = {style.show(found.start)} on"
+            sign = "=" if found.start.is_number else ">="
+            yield f"{bound} from {found.name} {sign} {style.show(found.start)} on"
         else:
             yield f"{bound} where {style.show(found.condition)} >= 0"
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from symacct.algebra.normal import is_zero
 from symacct.printers import latex, text
 from symacct.report.conditions import listed
+from symacct.report.read_line import read_line
 
 if TYPE_CHECKING:
     from sympy import Expr
@@ -26,6 +27,7 @@ def verdict_record(verdict: Verdict, order: Order = ()) -> dict[str, Any]:
     found = verdict.instead
     return {
         "claim": (verdict.threshold.text if verdict.threshold else verdict.claim.text).strip(),
+        "read": read_line(verdict),
         "relation": verdict.claim.relation,
         "verdict": verdict.outcome,
         "reason": verdict.decision.reason,

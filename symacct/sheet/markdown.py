@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 MARKS = re.compile(r"([\\|*_<>`\[\]#$~&])")
 MARKED = re.compile(r"\\[^A-Za-z]|[_*~<>&\[\]#`]")
 """What Markdown reads in a formula: a backslash before a sign, marks of emphasis, tags, links."""
+BARS = re.compile(r"\\(left|right)\|")
+"""The bars of an absolute value, which would end a cell."""
 SPACES = re.compile(r"\s+")
 BAD, GAP = "~~", "  "
 
@@ -97,5 +99,6 @@ def _code(text: str) -> str:
 
 def _math(math: str) -> str:
     """Return a formula between dollars; where a backslash stands before a sign, in the form that keeps it."""
-    shown = re.sub(r"(?<!\\)\|", r"\\vert ", math)
+    shown = BARS.sub(lambda found: f"\\{found[1]}\\{found[1][0]}vert", math)
+    shown = re.sub(r"(?<!\\)\|", r"\\vert ", shown)
     return f"$`{shown}`$" if MARKED.search(shown) else f"${shown}$"

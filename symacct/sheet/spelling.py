@@ -11,11 +11,12 @@ from html import escape as escape_html
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from symacct.claims.unit_words import unit_words
+from symacct.claims.written import written
 from symacct.printers import escape, name_latex
 from symacct.printers.latex import COMMANDS
 from symacct.printers.latex import NOTATION as LATEX
 from symacct.printers.mathml import NOTATION as MATHML
-from symacct.printers.text import NOTATION as TEXT
 from symacct.printers.walk import ATOM, POWER, PRODUCT, SUM, Notation, Piece
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ GROWING = re.compile(r"\\(?:(left)|right)(?![a-z])\\?[^a-z\s]")
 LONG_BRACKET = 80
 INDEXED = re.compile(r"([A-Za-z])_([A-Za-z0-9]+)")
 """A letter with an index, which stands below it: ``d_ff``, ``P_bf16``."""
+UNIT_WORD = re.compile(r"(?<!\\)\b([^\W\d]\w*)")
 TAGS = re.compile(r"<[^>]*>|[\u2061\u2062]")
 LONG, WIDE = 100, 34
 UNSEEN = re.compile(r"\\[a-zA-Z]+|[{}^_\s\\]")
@@ -48,7 +50,6 @@ class Spelling:
     unit: Callable[[str], str]
     apart: str
     times: str
-    thin: str
     ten: Callable[[str, str], str]
     log2: Callable[[str], str]
     wrap: Callable[..., str] = "{}{}{}".format
@@ -62,7 +63,9 @@ def spelled(math: Math, kind: str) -> str:
     >>> print(spelled(one, "text"), spelled(one, "latex"), sep="; ")
     (6 FLOP/(param*token))*N*D^2/2; \frac{6\,\mathrm{FLOP/(param \cdot token)} \cdot N D^{2}}{2}
     """
-    made = _Writer(SPELLINGS[kind], math.text).piece(math.tree).text
+    if kind == "text":
+        return written(math.tree, math.names)
+    made = _Writer(SPELLINGS[kind], math).piece(math.tree).text
     return _loosened(made) if kind == "latex" else made
 
 
@@ -98,10 +101,11 @@ def _breakable(text: str) -> str:
 
 
 class _Writer:
-    def __init__(self, spelling: Spelling, text: str) -> None:
+    def __init__(self, spelling: Spelling, math: Math) -> None:
         self.spelling = spelling
         self.notation = spelling.notation
-        self.text = text
+        self.text = math.text
+        self.names = math.names
 
     def piece(self, tree: Tree) -> Piece:
         """Return a part, printed."""
@@ -145,9 +149,13 @@ class _Writer:
             return self.number(tree)
         if tree.form == "unit":
             one = self.notation.number(1).text
-            return Piece(self.joined(one, self.spelling.unit(tree.name)), PRODUCT)
+            return Piece(self.joined(one, self.unit(tree.name)), PRODUCT)
         spell = self.spelling.name if tree.form == "name" else self.spelling.quantity
         return Piece(spell(tree.name), ATOM)
+
+    def unit(self, name: str) -> str:
+        """Return a unit, with no word in it that is a name."""
+        return self.spelling.unit(unit_words(name, self.names))
 
     def number(self, tree: Tree) -> Piece:
         """Return a number with as many digits as its author gave it."""
@@ -171,7 +179,7 @@ class _Writer:
         last = tree.parts[-1]
         if last.form == "unit" and len(tree.parts) == 2 and tree.parts[0].form == "number":
             number = self.piece(tree.parts[0]).text
-            return Piece(self.joined(number, self.spelling.unit(last.name)), PRODUCT)
+            return Piece(self.joined(number, self.unit(last.name)), PRODUCT)
         runs: list[list[Piece]] = [[self.factor(tree.parts[0])]]
         between = [""]
         for before, part in pairwise(tree.parts):
@@ -191,11 +199,10 @@ class _Writer:
         return Piece(made.text, min(made.level, 0)) if inner else made
 
     def gap(self, before: Tree, part: Tree) -> str:
-        """Return what stands between two factors, where that is more than nothing."""
+        """Return the sign between two factors where one is an amount or a word, or a number follows."""
         base = part.parts[0] if part.form in {"power", "quotient"} else part
-        if _amount(before) or before.form in {"quantity", "unit"} or _amount(part) or base.form == "number":
-            return self.spelling.times
-        return self.spelling.thin if _is_word(before) or _is_word(part) else ""
+        signed = _amount(before) or _amount(part) or base.form == "number"
+        return self.spelling.times if signed or _is_word(before) or _is_word(part) else ""
 
     def call(self, tree: Tree) -> Piece:
         """Return a function of its arguments."""
@@ -228,7 +235,7 @@ def _without_minus(tree: Tree) -> Tree | None:
 def _is_word(tree: Tree) -> bool:
     """Say whether a factor is printed as a word, which would run into its neighbour."""
     base = tree.parts[0] if tree.form == "power" else tree
-    return base.form == "quantity" or (
+    return base.form in {"quantity", "unit"} or (
         base.form == "name"
         and len(base.name) > 1
         and base.name not in COMMANDS
@@ -268,9 +275,11 @@ def _name_mathml(name: str) -> str:
 
 
 def _unit_latex(unit: str) -> str:
-    shown = re.sub(r"\s*[*\u00b7\u00d7]\s*", r" \\cdot ", escape(unit)).replace("\u00b5", "\\mu ")
-    shown = re.sub(r"\\textasciicircum\{\}\(?(-?[0-9]+)\)?", r"^{\1}", shown)
-    return f"\\mathrm{{{shown}}}"
+    """Return a unit upright, in one piece; each word by itself where one has a power."""
+    times = re.sub(r"\s*[*\u00b7\u00d7]\s*", r" \\cdot ", unit.replace("%", "\\%"))
+    if "^" not in unit:
+        return f"\\mathrm{{{times}}}".replace("\u00b5", "\\mu ")
+    return UNIT_WORD.sub(r"\\mathrm{\1}", times).replace("\u00b5", "\\mu ")
 
 
 def _unit_mathml(unit: str) -> str:
@@ -290,17 +299,6 @@ def _mathml_word(name: str) -> str:
 
 
 SPELLINGS = {
-    "text": Spelling(
-        TEXT,
-        str,
-        str,
-        lambda unit: unit,
-        " ",
-        "*",
-        "*",
-        lambda digits, power: f"{digits}e{power}",
-        lambda inside: f"log2({inside})",
-    ),
     "latex": Spelling(
         LATEX,
         _name_latex,
@@ -308,7 +306,6 @@ SPELLINGS = {
         _unit_latex,
         "\\,",
         " \\cdot ",
-        "\\,",
         _ten_latex,
         lambda inside: f"\\log_{{2}}\\left({inside}\\right)",
     ),
@@ -319,10 +316,9 @@ SPELLINGS = {
         _unit_mathml,
         "",
         "<mo>\u00b7</mo>",
-        '<mo>&#8290;</mo><mspace width="0.17em"/>',
         _ten_mathml,
         lambda inside: f"<mrow><msub><mi>log</mi><mn>2</mn></msub><mo>(</mo>{inside}<mo>)</mo></mrow>",
         _mathml_row,
     ),
 }
-"""The three spellings, by name."""
+"""The spellings, by name; text is written with every sign."""
