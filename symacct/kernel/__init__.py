@@ -14,7 +14,7 @@ from .box import Box, Variable
 from .checking import check, claim_of, run
 from .claim import LIMITS, RELATIONS, Claim, Context
 from .enclosure import value_at
-from .form import canonical, digest, load, variables
+from .form import canonical, digest, is_variable, load, variables
 from .hypotheses import OPEN
 from .poly import ONE, Monomial, Poly, Ratio, constant, join, put, unique
 from .refusal import FORMAT, LARGEST_FILE, Meter, Refused
@@ -25,5 +25,5 @@ from .theorem import infix
 __all__ = [
     "EXTREMES", "FORMAT", "LARGEST_FILE", "LIMITS", "ONE", "OPEN", "RELATIONS", "ROUNDINGS", "RULES", "Box",
     "Claim", "Context", "Meter", "Monomial", "Poly", "Ratio", "Refused", "Variable", "canonical", "check",
-    "claim_of", "constant", "digest", "infix", "join", "load", "put", "run", "unique", "value_at", "variables",
+    "claim_of", "constant", "digest", "infix", "is_variable", "join", "load", "put", "run", "unique", "value_at", "variables",
 ]  # fmt: skip
