@@ -940,7 +940,9 @@ def test_bombs(name):
     """Small files that ask for much work are refused, in a proof and at a point."""
     bomb = BOMBS[name]
     if name != "terms":  # which is a number at a point
-        refuses(sealed(refuted(bomb, "=", B), {"rule": "point", "point": {"B": "1", "D": "1", "L": "1"}}), ".")
+        refuses(
+            sealed(refuted(bomb, "=", B), {"rule": "point", "point": {"B": "1", "D": "1", "L": "1"}}), "."
+        )
     if name not in {"sums", "parts"}:
         refuses(sealed(said(bomb, "=", bomb), {"rule": "identity"}), "large|work|integer|range")
 

@@ -1,4 +1,4 @@
-"""``symacct verify CERTIFICATE [--claim CLAIM [GRAPH]]``: the small kernel alone, and whether it is of a claim."""
+"""``symacct verify CERTIFICATE``: the small kernel alone, and whether a certificate is of a claim."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def add(parser: ArgumentParser) -> None:
     from symacct.cli import prove
 
     parser.add_argument("file", metavar="CERTIFICATE", help="a file that prove has written")
-    parser.add_argument("graph", nargs="?", metavar="GRAPH", help="what the claim is about, to be derived again")
+    parser.add_argument(
+        "graph", nargs="?", metavar="GRAPH", help="what the claim is about, to be derived again"
+    )
     parser.add_argument("--claim", metavar="CLAIM", help="the claim that the certificate should be of")
     options.add_symbolic(parser)
     options.add_at(parser)

@@ -1,31 +1,33 @@
 """A claim in its context: what is declared, what is assumed, and the proof that is offered for it.
 
-The claim is about all values of the declared variables at which the hypotheses hold. Rules that split a claim
-make claims of the parts (`Claim.under`), with more variables, more hypotheses, or fewer of them; each says why
-its parts are enough. All parts of one certificate share one meter.
+The claim is about all values of the declared variables at which the hypotheses hold. Rules that split a
+claim make claims of the parts (`Claim.under`), with more variables, more hypotheses, or fewer of them; each
+says why its parts are enough. All parts of one certificate share one meter.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import growth, hypotheses
 from .box import Box, Variable
 from .form import canonical, check_form, integer, is_name, items, keys, known, mapping, short, variables
 from .form import field as entry
-from .poly import Ratio
 from .refusal import Meter, need
+
+if TYPE_CHECKING:
+    from .poly import Ratio
 
 RELATIONS, LIMITS = ("=", "<=", ">=", "<", ">"), ("~", "O", "Theta", "limit")
 MINIMA = ("min", "argmin")
 KEYS = {
-    **dict.fromkeys(RELATIONS, {"left", "right"}),
-    **dict.fromkeys(LIMITS, {"left", "right", "growing"}),
-    **dict.fromkeys(MINIMA, {"left", "right", "over"}),
-    "iff": {"first", "second"},
-    "all": {"claims"},
-    "whole": {"left"},
+    **{one: frozenset({"left", "right"}) for one in RELATIONS},
+    **{one: frozenset({"left", "right", "growing"}) for one in LIMITS},
+    **{one: frozenset({"left", "right", "over"}) for one in MINIMA},
+    "iff": frozenset({"first", "second"}),
+    "all": frozenset({"claims"}),
+    "whole": frozenset({"left"}),
 }
 STATED = {"text", "read", "rests"}
 

@@ -81,7 +81,9 @@ def check_form(expr: Any) -> None:
     if head == "var":
         need(is_variable(expr) and is_name(args[0]), "a variable has one name")
         return
-    need(head in {"+", "*", "/", "^", "floor", "ceil", "min", "max", "sqrt", "log", "sum"}, "no such operation")
+    need(
+        head in {"+", "*", "/", "^", "floor", "ceil", "min", "max", "sqrt", "log", "sum"}, "no such operation"
+    )
     if head == "sum":
         need(len(args) == 4 and is_name(args[0]), "a sum has an index, two ends and a body")
     for part in args[1:] if head == "sum" else args:

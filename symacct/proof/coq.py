@@ -65,7 +65,9 @@ def _told(claim: Claim) -> bool:
     plain = not any(one.real for one in claim.variables.values())
     plain = plain and all(one["kind"] != "above" for one in claim.hypotheses.values())
     starts = all(isinstance(low, str) for low in proof.get("from", {}).values())
-    zeros = any(claim.hypotheses[name]["kind"] == "equal" and way == "fact" for name, way in claim.uses.items())
+    zeros = any(
+        claim.hypotheses[name]["kind"] == "equal" and way == "fact" for name, way in claim.uses.items()
+    )
     added = "multiples" in proof or "turned" in proof or zeros
     return plain and starts and not added and proof["rule"] in RULES and claim.relation in SAID
 
