@@ -58,7 +58,7 @@ class Claim:
         """Read what is said and put the hypotheses that the proof names to use."""
         context.meter.part()
         self.context, self.said, self.proof, self.refuted = context, said, mapping(proof), refuted
-        check_said(said)
+        context.meter.spend(len(context.hypotheses) + check_said(said))
         self.relation: str = said["relation"]
         self.variables, self.hypotheses = context.variables, context.hypotheses
         self.growing = items(said["growing"]) if self.relation in LIMITS else []
@@ -121,18 +121,18 @@ class Claim:
         return Claim(context, said, proof)
 
 
-def check_said(said: Any) -> None:
-    """Refuse what is no statement of a known form."""
+def check_said(said: Any) -> int:
+    """Return how long a statement is; refuse what is none of a known form."""
     relation = entry(said, "relation")
     need(isinstance(relation, str) and relation in KEYS, f"no such relation: {short(relation)}")
     keys(said, {"relation", *KEYS[relation]}, {"where"} if relation == "argmin" else set())
-    for side in {"left", "right"} & set(said):
-        check_form(said[side])
+    size = sum(check_form(said[side]) for side in ("left", "right") if side in said)
     parts = [said[key] for key in ("first", "second") if key in said]
     for part in [*parts, *items(said.get("claims", []))]:
-        check_said(part)
+        size += check_said(part)
         need(part["relation"] in RELATIONS or not parts, "iff is between comparisons")
         need(part["relation"] != "whole", "this is no statement by itself")
+    return size
 
 
 def context_of(data: dict[str, Any]) -> Context:

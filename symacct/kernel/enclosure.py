@@ -105,6 +105,7 @@ def value_at(expr: Any, point: Point, meter: Meter) -> Span:
     else:
         need(len(values) == (2 if head == "/" else 1), f"{short(head)} has other operands")
         found = over(*values) if head == "/" else increasing(head, *values)
+    meter.spend(found[0].denominator.bit_length() >> 6)
     return shorter(*found)
 
 

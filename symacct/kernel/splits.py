@@ -13,7 +13,6 @@ Every part has all hypotheses of the whole, so that sizes at which it is claimed
 
 from __future__ import annotations
 
-from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from .box import Variable
@@ -72,7 +71,7 @@ def by_residues(claim: Claim) -> None:
     for r, one in enumerate(each):
         value = ["+", ["*", str(modulus), ["var", quotient]], str(r)]
         said = {"relation": "=", "left": ["var", name], "right": value}
-        least = max(0, ceil((declared.least - r) / modulus)) if declared.least < 10**9 else 0
+        least = max(0, -((r - declared.least) // modulus))
         more = {quotient: Variable(least)}
         establish(claim.under(claim.said, one, more=[hypothesis(proof["name"], said)], declared=more))
 
