@@ -89,8 +89,8 @@ def of_sum(box: Box, rest: Poly) -> Ratio:
 
 def fact_of_log(box: Box, expr: Any, side: int) -> tuple[Ratio, bool]:
     """Return what is at least 0 for a logarithm: x - 1 - log x, or log x - 1 + 1/x."""
-    _, inside = operation(expr)
-    value, log = box.read(inside), box.read(expr)
+    log, inside = box.read(expr), operation(expr)[1]
+    value = box.read(inside)
     need(side in {0, 1}, "the atom has no such side")
     if side == 0:
         return box.minus(box.minus(value, constant(1)), log), False
