@@ -17,10 +17,6 @@ REFUSED, UNDECIDED = 1, 3
 EPILOG = """\
 exit status: 0 accepted, and of the claim if one is given; 1 refused, or of another claim; 2 it cannot be read;
 3 no certificate of the claim was found to compare with
-
-examples:
-  symacct verify proof.json
-  symacct verify proof.json deep_linear --claim "flops.model <= 6*B*D^2*L"
 """
 
 
