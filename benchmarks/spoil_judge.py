@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import islice, product
 from math import ceil, isqrt, prod
 
 POINTS, ENOUGH, TRIES = 40, 3, 400
+GRID, MOST_GRID = (1, 40, 7, 4, 2), 64
 TOLERANCE, LONGEST, FAR = 1e-9, 500, (10**2, 10**3, 10**4)
 
 
@@ -149,12 +151,15 @@ def sample(draw, certificate):
     kinds = declared(certificate)
     corner = {n: Fraction(one[0] or 0) + (Fraction(1, 50) if one[2] else 0) for n, one in kinds.items()}
     found = [corner]
+    for steps in islice(product(range(GRID[min(len(kinds), 4)]), repeat=len(kinds)), MOST_GRID):
+        near_corner = {n: corner[n] + step for (n, step) in zip(kinds, steps, strict=True)}
+        found.append(completed(draw, certificate, near_corner))
     for _ in range(TRIES):
         sizes = {name: drawn(draw, one) for name, one in kinds.items()}
         found.append(completed(draw, certificate, sizes))
-        if len(found) >= POINTS and not certificate["hypotheses"]:
+        if len(found) >= POINTS + MOST_GRID and not certificate["hypotheses"]:
             break
-    return [sizes for sizes in found if legal(certificate, sizes)][:POINTS]
+    return [sizes for sizes in found if legal(certificate, sizes)][: POINTS + MOST_GRID]
 
 
 # ---- relations, thresholds, least values ----

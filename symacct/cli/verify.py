@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 REFUSED, UNDECIDED = 1, 3
 EPILOG = """\
-exit status: 0 accepted, and of the claim if one is given; 1 refused, or of another claim; 2 it cannot be read;
+exit status: 0 accepted, and of the claim if there is one; 1 refused, or of another; 2 it cannot be read;
 3 no certificate of the claim was found to compare with
 """
 
