@@ -97,7 +97,6 @@ NOT_FOUND = {
     "only above": lambda: certify_order(L, L**2, ["L"], both=True),
     "true at the point": lambda: certify_refutation(B * D, "=", B, {"D": 1}),
     "true limit": lambda: certify_refuted_limit(L + 1, "~", L, ["L"]),
-    "its own hypothesis": lambda: certify_identity(h, 4 * D, 1, [equal(h, 4 * D)]),
     "no such sizes": lambda: certify_inequality(B, ">=", D + 1, 1, [at_least(B, D), at_least(-B, 0)]),
 }
 
@@ -106,6 +105,15 @@ NOT_FOUND = {
 def test_not_found(name):
     """What is false, or says nothing, has no certificate."""
     assert NOT_FOUND[name]() is None
+
+
+def test_what_is_assumed_is_said_to_be():
+    """A claim that is a hypothesis itself is proved by that rule alone, and the theorem says so."""
+    made = certify_identity(h, 4 * D, 1, [equal(h, 4 * D)])
+    assert kernel.check(made)[-1] == "by the rule given: it is the hypothesis h1 itself, times 1"
+    made["proof"] = {"rule": "identity", "uses": {"h1": "substitution"}, "example": made["proof"]["example"]}
+    with pytest.raises(kernel.Refused, match="is what is to be proved"):
+        kernel.check(made)
 
 
 LEAVES = st.one_of(st.sampled_from([B, D, L]), st.integers(0, 5).map(as_expr))

@@ -13,8 +13,9 @@ MOST_PIVOTS, MOST_ENTRIES, LARGEST, GREEDY = 250, 40_000, 4_000, 120
 def weights(columns: list[dict[object, Fraction]], target: dict[object, Fraction]) -> list[Fraction] | None:
     """Return w >= 0 with ``sum(w * column) >= target`` in every row, or None where none is found.
 
-    The first phase of the simplex method. Rows are sparse and of integers, each known up to a positive factor;
-    what enters has the largest gain, and after a while the first that has one (Bland's rule), so that it ends.
+    The first phase of the simplex method. Rows are sparse and of integers, each known up to a positive
+    factor; what enters has the largest gain, and after a while the first that has one (Bland's rule), so
+    that it ends.
 
     >>> one = Fraction(1)
     >>> weights([{"a": 2 * one}, {"a": -one, "b": one}], {"a": one, "b": one})

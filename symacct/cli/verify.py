@@ -1,4 +1,4 @@
-"""``symacct verify CERTIFICATE [--claim CLAIM [GRAPH]]``: the small kernel alone, and whether it is of a claim."""
+"""``symacct verify CERTIFICATE``: the small kernel alone, and whether a certificate is of a claim."""
 
 from __future__ import annotations
 
@@ -15,12 +15,8 @@ if TYPE_CHECKING:
 
 REFUSED, UNDECIDED = 1, 3
 EPILOG = """\
-exit status: 0 accepted, and of the claim if one is given; 1 refused, or of another claim; 2 it cannot be read;
+exit status: 0 accepted, and of the claim if there is one; 1 refused, or of another; 2 it cannot be read;
 3 no certificate of the claim was found to compare with
-
-examples:
-  symacct verify proof.json
-  symacct verify proof.json deep_linear --claim "flops.model <= 6*B*D^2*L"
 """
 
 
@@ -29,7 +25,9 @@ def add(parser: ArgumentParser) -> None:
     from symacct.cli import prove
 
     parser.add_argument("file", metavar="CERTIFICATE", help="a file that prove has written")
-    parser.add_argument("graph", nargs="?", metavar="GRAPH", help="what the claim is about, to be derived again")
+    parser.add_argument(
+        "graph", nargs="?", metavar="GRAPH", help="what the claim is about, to be derived again"
+    )
     parser.add_argument("--claim", metavar="CLAIM", help="the claim that the certificate should be of")
     options.add_symbolic(parser)
     options.add_at(parser)

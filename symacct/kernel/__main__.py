@@ -6,7 +6,7 @@ import sys
 
 
 def checker(path: str) -> tuple[int, str]:
-    """Return the answer about a file; run as a folder, this package is found by its place and no other name."""
+    """Return the answer about a file; run as a folder, this package is found by its place alone."""
     if __package__:
         from .checking import run
 

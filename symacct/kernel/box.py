@@ -3,11 +3,12 @@
 An expression is read into a fraction of two polynomials. What is no polynomial (floor, ceil, min, max, sqrt,
 log, a sum) is read by a rule of its own, mostly as an *atom*: a variable with what is known of it.
 
-The shift. Let every variable g of a polynomial have a known least value l(g), an integer. Put g = l(g) + y(g);
-then y(g) >= 0, and if no coefficient of the result is negative, each term is at least 0, and so is the sum. It
-is more than 0 if some term is: a number, or a product of variables y that are known to be above 0 (g > l(g)).
-A fraction has the sign of its numerator, as its divisor is positive. A divisor is read only if the shift shows
-it to be positive, or shows that of its negative, which is then divided by with both signs turned.
+The shift. Let every variable g of a polynomial have a known least value l(g), an integer. Put g = l(g) +
+y(g); then y(g) >= 0, and if no coefficient of the result is negative, each term is at least 0, and so is
+the sum. It is more than 0 if some term is: a number, or a product of variables y that are known to be above
+0 (g > l(g)). A fraction has the sign of its numerator, as its divisor is positive. A divisor is read only
+if the shift shows it to be positive, or shows that of its negative, which is then divided by with both
+signs turned.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ from .roots import read_root
 from .roundings import EXTREMES, ROUNDINGS, read_rounding
 from .sums import read_sum
 
+
 class Variable(NamedTuple):
-    """A declared variable: an integer of at least `least`, or a real number, perhaps above it or without it."""
+    """A declared variable: an integer of at least `least`, or a real number, perhaps above it."""
 
     least: int | None
     real: bool = False
@@ -75,7 +77,7 @@ class Box:
     def times(self, left: Poly, right: Poly) -> Poly:
         """Return the product of polynomials; the square of a root becomes what is under it."""
         self.meter.spend(len(left) * len(right))
-        if left == ONE or right == ONE:
+        if ONE in (left, right):
             return dict(right if left == ONE else left)
         raw: Poly = {}
         for first, a in left.items():
@@ -160,7 +162,7 @@ class Box:
 
     # -- reading
 
-    def read(self, expr: Any) -> Ratio:
+    def read(self, expr: Any) -> Ratio:  # noqa: PLR0911 (one for each kind of expression)
         """Return the fraction that an expression in prefix form stands for."""
         if isinstance(expr, str):
             return constant(integer(expr))

@@ -1,25 +1,27 @@
 """Checking one certificate as a whole.
 
 The digest covers everything but the proof. Where there are hypotheses, an example must satisfy them all, as
-from a contradiction anything follows; for an argmin that is claimed where it is possible, the example has it.
-A claim may not be proved with a hypothesis that says the same up to a factor, unless the rule is ``given``, by
-which the theorem says so. The formulas that the statement rests on are what the derivation says: they are
-read, and said, and not checked.
+from a contradiction anything follows; for an argmin that is claimed where it is possible, the example has
+it. A claim may not be proved with a hypothesis that says the same up to a factor, unless the rule is
+``given``, by which the theorem says so. The formulas that the statement rests on are what the derivation
+says: they are read, and said, and not checked.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .claim import LIMITS, STATED, Claim, context_of
 from .enclosure import value_at
-from .form import digest, field, integer, is_name, is_variable, items, keys, load, mapping, operation
+from .form import digest, field, items, keys, load, mapping
 from .ledger import check_ledger
 from .points import satisfying
-from .poly import Ratio
 from .refusal import FORMAT, LARGEST_FILE, Refused, need
 from .rules import REFUTING, establish
 from .theorem import words
+
+if TYPE_CHECKING:
+    from .poly import Ratio
 
 SAID = {"digest", "format", "statement", "variables", "hypotheses", "proof"}
 
@@ -42,7 +44,9 @@ def check(data: Any) -> list[str]:
     if claim.proof["rule"] != "given":
         for name in claim.uses:
             not_circular(claim, name)
-    unchecked = check_ledger(data["ledger"], claim.box, claim.box.read(first(claim.said))) if "ledger" in data else []
+    unchecked = (
+        check_ledger(data["ledger"], claim.box, claim.box.read(first(claim.said))) if "ledger" in data else []
+    )
     return words(claim, {key: data["statement"][key] for key in STATED & set(data["statement"])}, unchecked)
 
 

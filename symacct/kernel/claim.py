@@ -1,31 +1,33 @@
 """A claim in its context: what is declared, what is assumed, and the proof that is offered for it.
 
-The claim is about all values of the declared variables at which the hypotheses hold. Rules that split a claim
-make claims of the parts (`Claim.under`), with more variables, more hypotheses, or fewer of them; each says why
-its parts are enough. All parts of one certificate share one meter.
+The claim is about all values of the declared variables at which the hypotheses hold. Rules that split a
+claim make claims of the parts (`Claim.under`), with more variables, more hypotheses, or fewer of them; each
+says why its parts are enough. All parts of one certificate share one meter.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import growth, hypotheses
 from .box import Box, Variable
 from .form import canonical, check_form, integer, is_name, items, keys, known, mapping, short, variables
 from .form import field as entry
-from .poly import Ratio
 from .refusal import Meter, need
+
+if TYPE_CHECKING:
+    from .poly import Ratio
 
 RELATIONS, LIMITS = ("=", "<=", ">=", "<", ">"), ("~", "O", "Theta", "limit")
 MINIMA = ("min", "argmin")
 KEYS = {
-    **dict.fromkeys(RELATIONS, {"left", "right"}),
-    **dict.fromkeys(LIMITS, {"left", "right", "growing"}),
-    **dict.fromkeys(MINIMA, {"left", "right", "over"}),
-    "iff": {"first", "second"},
-    "all": {"claims"},
-    "whole": {"left"},
+    **{one: frozenset({"left", "right"}) for one in RELATIONS},
+    **{one: frozenset({"left", "right", "growing"}) for one in LIMITS},
+    **{one: frozenset({"left", "right", "over"}) for one in MINIMA},
+    "iff": frozenset({"first", "second"}),
+    "all": frozenset({"claims"}),
+    "whole": frozenset({"left"}),
 }
 STATED = {"text", "read", "rests"}
 
@@ -56,7 +58,7 @@ class Claim:
         """Read what is said and put the hypotheses that the proof names to use."""
         context.meter.part()
         self.context, self.said, self.proof, self.refuted = context, said, mapping(proof), refuted
-        check_said(said)
+        context.meter.spend(len(context.hypotheses) + check_said(said))
         self.relation: str = said["relation"]
         self.variables, self.hypotheses = context.variables, context.hypotheses
         self.growing = items(said["growing"]) if self.relation in LIMITS else []
@@ -119,18 +121,18 @@ class Claim:
         return Claim(context, said, proof)
 
 
-def check_said(said: Any) -> None:
-    """Refuse what is no statement of a known form."""
+def check_said(said: Any) -> int:
+    """Return how long a statement is; refuse what is none of a known form."""
     relation = entry(said, "relation")
     need(isinstance(relation, str) and relation in KEYS, f"no such relation: {short(relation)}")
     keys(said, {"relation", *KEYS[relation]}, {"where"} if relation == "argmin" else set())
-    for side in {"left", "right"} & set(said):
-        check_form(said[side])
+    size = sum(check_form(said[side]) for side in ("left", "right") if side in said)
     parts = [said[key] for key in ("first", "second") if key in said]
     for part in [*parts, *items(said.get("claims", []))]:
-        check_said(part)
+        size += check_said(part)
         need(part["relation"] in RELATIONS or not parts, "iff is between comparisons")
         need(part["relation"] != "whole", "this is no statement by itself")
+    return size
 
 
 def context_of(data: dict[str, Any]) -> Context:

@@ -1,12 +1,13 @@
 """What an expression is worth at a point: two rational numbers with the value between them.
 
-Every operation is exact on ends, and takes the least and largest of what the ends can give: sums and products
-of intervals, quotients by an interval without 0, the increasing functions min, max, floor, ceil, sqrt and log.
-Only roots and logarithms widen. With S = 4^k, isqrt(floor(x*S))/2^k <= sqrt(x) < (isqrt(floor(x*S)) + 1)/2^k; the
-root of the square of a fraction is exact. For a logarithm, x = 2^e * m with 1 <= m < 2 and t = (m - 1)/(m + 1),
-so that 0 <= t < 1/3 and log m = 2*(t + t^3/3 + t^5/5 + ...): all terms are at least 0, and those that are
-left out after t^(2n-1) come to at most 2*t^(2n+1)/(1 - t^2). log 2 is the same series at t = 1/3.
-Each term is rounded outwards. Where the ends are not equal, both may be moved outwards to shorter numbers.
+Every operation is exact on ends, and takes the least and largest of what the ends can give: sums and
+products of intervals, quotients by an interval without 0, the increasing functions min, max, floor, ceil,
+sqrt and log. Only roots and logarithms widen. With S = 4^k, isqrt(floor(x*S))/2^k <= sqrt(x) <
+(isqrt(floor(x*S)) + 1)/2^k; the root of the square of a fraction is exact. For a logarithm, x = 2^e * m
+with 1 <= m < 2 and t = (m - 1)/(m + 1), so that 0 <= t < 1/3 and log m = 2*(t + t^3/3 + t^5/5 + ...): all
+terms are at least 0, and those that are left out after t^(2n-1) come to at most 2*t^(2n+1)/(1 - t^2). log 2
+is the same series at t = 1/3. Each term is rounded outwards. Where the ends are not equal, both may be
+moved outwards to shorter numbers.
 """
 
 from __future__ import annotations
@@ -104,6 +105,7 @@ def value_at(expr: Any, point: Point, meter: Meter) -> Span:
     else:
         need(len(values) == (2 if head == "/" else 1), f"{short(head)} has other operands")
         found = over(*values) if head == "/" else increasing(head, *values)
+    meter.spend(found[0].denominator.bit_length() >> 6)
     return shorter(*found)
 
 
@@ -158,7 +160,9 @@ def sum_at(args: list[Any], point: Point, meter: Meter) -> Span:
 
 def span_of(made: dict[str, Any], value: Any) -> Span:
     """Return two numbers with the value of a fraction of polynomials in atoms without names between them."""
-    top, below = (reduce(plus, (term_of(made, m, c) for m, c in poly.items()), (Fraction(0),) * 2) for poly in value)
+    top, below = (
+        reduce(plus, (term_of(made, m, c) for m, c in poly.items()), (Fraction(0),) * 2) for poly in value
+    )
     return over(top, below)
 
 

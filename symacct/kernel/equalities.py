@@ -2,9 +2,9 @@
 
 ``identity``: left - right, less given multiples of what hypotheses in use say is 0, is the fraction 0.
 ``both``: right - left >= 0 and left - right >= 0, each by a witness.
-``given``: left - right is a number times what one hypothesis compares: any number but 0 if that is an equality, a
-positive one otherwise, with the sides in the order that the relation asks for. A strict hypothesis and an
-equality give the weak relations too. The theorem says that nothing else was proved.
+``given``: left - right is a number times what one hypothesis compares: any number but 0 if that is an
+equality, a positive one otherwise, with the sides in the order that the relation asks for. A strict
+hypothesis and an equality give the weak relations too. The theorem says that nothing else was proved.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ def by_given(claim: Claim) -> None:
     need(one["kind"] in GIVES[claim.relation], "the hypothesis says something else")
     box = claim.box
     factor = plain(box.read(claim.proof["factor"]))
-    need(factor is not None and (factor > 0 or (factor != 0 and one["kind"] == "equal")), "no positive factor")
+    need(
+        factor is not None and (factor > 0 or (factor != 0 and one["kind"] == "equal")), "no positive factor"
+    )
     said = box.minus(claim.left, claim.right)
     said = box.negative(said) if claim.relation[0] == "<" else said
     given = box.minus(box.read(one["left"]), box.read(one["right"]))

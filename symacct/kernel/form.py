@@ -72,20 +72,23 @@ def replaced(expr: Any, values: dict[str, Any]) -> Any:
     return [replaced(part, values) for part in expr] if isinstance(expr, list) else expr
 
 
-def check_form(expr: Any) -> None:
-    """Refuse what is no expression."""
+def check_form(expr: Any) -> int:
+    """Return how many parts an expression has; refuse what is none."""
     if isinstance(expr, str):
         integer(expr)
-        return
+        return 1
     head, *args = operation(expr)
     if head == "var":
         need(is_variable(expr) and is_name(args[0]), "a variable has one name")
-        return
-    need(head in {"+", "*", "/", "^", "floor", "ceil", "min", "max", "sqrt", "log", "sum"}, "no such operation")
+        return 1
+    need(
+        head in {"+", "*", "/", "^", "floor", "ceil", "min", "max", "sqrt", "log", "sum"}, "no such operation"
+    )
     if head == "sum":
         need(len(args) == 4 and is_name(args[0]), "a sum has an index, two ends and a body")
-    for part in args[1:] if head == "sum" else args:
-        check_form(part)
+    if head == "^":
+        need(len(args) == 2 and integer(args[1]) >= 0, "an exponent is out of range")
+    return 1 + sum(map(check_form, args[1:] if head == "sum" else args))
 
 
 def keys(value: Any, needed: set[str], optional: set[str] | None = None) -> None:

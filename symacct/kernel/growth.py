@@ -1,25 +1,30 @@
 """What grows must be free to grow, to any size, under every hypothesis, whether the proof uses it or not.
 
-The claim, with G the variables that grow and v the values of all others: for every v there are constants, as the
-rule says, such that the bound holds at all values of G from the starts on at which the hypotheses hold. Each of
-G grows without end, independently of one another: nothing is said of their proportion, so that the claim holds
-however they grow. Such a claim is worth nothing where the hypotheses leave no large G, and little where one of G
-neither stands in it nor is said to be a free size of a graph that it rests on. Shown here, for every v at which
-the hypotheses hold at all: they hold for arbitrarily large G as well. A hypothesis may
+The claim, with G the variables that grow and v the values of all others: for every v there are constants,
+as the rule says, such that the bound holds at all values of G from the starts on at which the hypotheses
+hold. Each of G grows without end, independently of one another: nothing is said of their proportion, so
+that the claim holds however they grow. Such a claim is worth nothing where the hypotheses leave no large G,
+and little where one of G neither stands in it nor is said to be a free size of a graph that it rests on.
+Shown here, for every v at which the hypotheses hold at all: they hold for arbitrarily large G as well. A
+hypothesis may
 
 1. name nothing that grows, after definitions are put in;
-2. be an equality used to define a variable that does not grow, whose value is at least its bound for all G from
-   the starts on, and an integer (if it is one): for all G, or as a polynomial with rational coefficients;
-3. be an inequality that rises: among the terms of left - right those with something that grows have positive
-   coefficients, and are products of things of at least 0 that do not fall as G grows. It holds still as G grows;
-4. bound one of G alone from below, ``g >= e`` with e without g: it holds for all large g, whatever the others;
+2. be an equality used to define a variable that does not grow, whose value is at least its bound for all G
+   from the starts on, and an integer (if it is one): for all G, or as a polynomial with rational
+   coefficients;
+3. be an inequality that rises: among the terms of left - right those with something that grows have
+   positive coefficients, and are products of things of at least 0 that do not fall as G grows. It holds
+   still as G grows;
+4. bound one of G alone from below, ``g >= e`` with e without g: it holds for all large g, whatever the
+   others;
 5. say that e > 0 divides g alone, e without g: it has arbitrarily large multiples;
 6. say that g alone is a square, ``g = ceil(sqrt(g))^2``.
 
-By 4 and 5 g comes after what grows in e; the order must not be circular, and e an integer where it grows. Let
-the hypotheses hold at v and G0. Large values are found in that order: of g, a square multiple of g0 and of all
-growing e that divide it, large enough for 4. Where a polynomial of 2 has denominators, with product Q, there may
-be no 6 and no growing e in 5; then g0*(1 + t*Q) with large t keeps it an integer, and is a multiple of g0.
+By 4 and 5 g comes after what grows in e; the order must not be circular, and e an integer where it grows.
+Let the hypotheses hold at v and G0. Large values are found in that order: of g, a square multiple of g0 and
+of all growing e that divide it, large enough for 4. Where a polynomial of 2 has denominators, with product
+Q, there may be no 6 and no growing e in 5; then g0*(1 + t*Q) with large t keeps it an integer, and is a
+multiple of g0.
 """
 
 from __future__ import annotations
@@ -57,7 +62,7 @@ def check(claim: Claim) -> None:
         pending -= ready
 
 
-def freedom(claim: Claim, name: str, one: dict[str, Any], after: dict[str, set[str]]) -> str:
+def freedom(claim: Claim, name: str, one: dict[str, Any], after: dict[str, set[str]]) -> str:  # noqa: PLR0911 (a case each)
     """Return how one hypothesis leaves arbitrarily large sizes, or nothing; note what comes after what."""
     box = claim.box
     written = [box.named(v) for v in variables([one["left"], one["right"]]) if v in box.names]
@@ -88,9 +93,8 @@ def fit(claim: Claim, name: str) -> str:
     """Return how the value of a defined variable is one that it may have, or nothing."""
     box, one = claim.box, claim.variables[name]
     value = box.named(name)
-    if one.least is not None:
-        if not box.sure(box.minus(value, constant(one.least)), strict=one.above):
-            return ""
+    if one.least is not None and not box.sure(box.minus(value, constant(one.least)), strict=one.above):
+        return ""
     if one.real or box.integral(value):
         return "defined"
     sizes = all(g in box.names and g in box.whole for m in value[0] for g, _ in m)

@@ -1,13 +1,14 @@
 """Hypotheses, and how a proof may use them.
 
-A hypothesis is ``left >= right``, ``left > right`` (above), ``left = right`` or ``left divides right`` (right =
-left times an integer). The statement is about the sizes where all of them hold. A proof uses each in one way:
+A hypothesis is ``left >= right``, ``left > right`` (above), ``left = right`` or ``left divides right``
+(right = left times an integer). The statement is about the sizes where all of them hold. A proof uses each
+in one way:
 
-- ``bound``: a variable g >= N or g > N with an integer N. Its least value is N (or N + 1 for an integer above N)
-  if that is more than was known.
-- ``substitution``: a variable is put in as an expression: T = e; T >= e or T > e as e + y with y >= 0 or y > 0,
-  where y is an integer if T and e are; k divides T as k*q, with an integer q >= 1, as T >= 1 and k > 0. No
-  variable is defined twice, nor by itself, and none that grows or has a further bound in use.
+- ``bound``: a variable g >= N or g > N with an integer N. Its least value is N (or N + 1 for an integer
+  above N) if that is more than was known.
+- ``substitution``: a variable is put in as an expression: T = e; T >= e or T > e as e + y with y >= 0 or y
+  > 0, where y is an integer if T and e are; k divides T as k*q, with an integer q >= 1, as T >= 1 and k >
+  0. No variable is defined twice, nor by itself, and none that grows or has a further bound in use.
 - ``fact``: left - right is at least 0, or above 0, or is 0. If left - right, times the divisors q of its
   coefficients, is an integer, then above 0 it is at least 1/q.
 - ``from G``: a variable that grows is at least what the proof says, from there on.

@@ -4,14 +4,14 @@ What grows is free (see `growth`), and the bounds below are shown for all sizes 
 depend on nothing that grows. Everything in ``over`` tends to infinity: a variable that grows, or the root or
 the logarithm of such a thing. The right side is taken with the sign that the shift shows, if it shows one.
 
-``rate``, for left ~ right: |left - f*right| <= C*r*|right| with r the sum of 1/h over ``over`` and right not 0.
-So |left/right - f| <= C*r, which tends to 0: the ratio tends to f, which is 1 for ``~``. For a limit right
-stands where f does, and 1 where right does: |left - right| <= C*r, with a right side that does not grow.
-Refuted: f, seen to differ from 1, or from the right side of a limit; for ``Theta`` f is 0.
-``constants``, for O: |left| <= C*right, so that right >= 0; for ``Theta`` also |left| >= c*right with c > 0.
-``growth`` refutes ``O``, ``Theta``, ``~`` and a limit: |left| >= c*h*right with c > 0, right > 0 and one h that
-tends to infinity, so that |left|/right has no bound; for a limit right is 1 here.
-A limit is refuted at sizes: the certificate has an example, and from it on there are large sizes.
+``rate``, for left ~ right: |left - f*right| <= C*r*|right| with r the sum of 1/h over ``over`` and right
+not 0. So |left/right - f| <= C*r, which tends to 0: the ratio tends to f, which is 1 for ``~``. For a limit
+right stands where f does, and 1 where right does: |left - right| <= C*r, with a right side that does not
+grow. Refuted: f, seen to differ from 1, or from the right side of a limit; for ``Theta`` f is 0.
+``constants``, for O: |left| <= C*right, so that right >= 0; for ``Theta`` also |left| >= c*right with c >
+0. ``growth`` refutes ``O``, ``Theta``, ``~`` and a limit: |left| >= c*h*right with c > 0, right > 0 and one
+h that tends to infinity, so that |left|/right has no bound; for a limit right is 1 here. A limit is refuted
+at sizes: the certificate has an example, and from it on there are large sizes.
 """
 
 from __future__ import annotations
@@ -60,14 +60,19 @@ def positive(claim: Claim) -> Ratio:
 def by_rate(claim: Claim) -> None:
     """|left - f*right| is at most C*(1/h + ...)*|right|: the ratio tends to f."""
     box, relation = claim.box, claim.relation
-    need(relation in {"~", "limit"} or (claim.refuted and relation == "Theta"), "a rate is about ~ and limits only")
+    need(
+        relation in {"~", "limit"} or (claim.refuted and relation == "Theta"),
+        "a rate is about ~ and limits only",
+    )
     right = positive(claim)
     limit = claim.fixed_side() if relation == "limit" else constant(1)
     factor = claim.fixed("factor") if claim.refuted else limit
     if claim.refuted:
         gap = box.minus(factor, limit)
         other = any(box.sure(one, strict=True) for one in (gap, box.negative(gap)))
-        need(other if relation != "Theta" else not factor[0], "the ratio is not seen to tend to something else")
+        need(
+            other if relation != "Theta" else not factor[0], "the ratio is not seen to tend to something else"
+        )
     room = box.product(box.product(claim.fixed("constant"), rates(claim)), right)
     target = factor if relation == "limit" else box.product(factor, claim.right)
     gap = box.minus(claim.left, target)

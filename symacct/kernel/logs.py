@@ -6,11 +6,11 @@ log sqrt(p) = log(p)/2; and log of a positive number is the sum of the logarithm
 as they are found. What is left is an atom: log g, log q, log p.
 
 Least values. The logarithm increases. Where g >= N >= 1, log g >= log N, and that is at least the integer
-below any lower bound of it that is worked out from a series (see `enclosure`); it is more where log N is, which
-for integers N > 1 is no integer, or where g > N. For a polynomial q it is at least 0 where q >= 1.
+below any lower bound of it that is worked out from a series (see `enclosure`); it is more where log N is,
+which for integers N > 1 is no integer, or where g > N. For a polynomial q it is at least 0 where q >= 1.
 
-Facts. For x > 0: x - 1 - log x >= 0 (the tangent at 1 of a concave function), and log x - 1 + 1/x >= 0, the same
-of 1/x. With x/c or sqrt(x) in the place of x they say how slowly a logarithm grows.
+Facts. For x > 0: x - 1 - log x >= 0 (the tangent at 1 of a concave function), and log x - 1 + 1/x >= 0, the
+same of 1/x. With x/c or sqrt(x) in the place of x they say how slowly a logarithm grows.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ def of_sum(box: Box, rest: Poly) -> Ratio:
 
 def fact_of_log(box: Box, expr: Any, side: int) -> tuple[Ratio, bool]:
     """Return what is at least 0 for a logarithm: x - 1 - log x, or log x - 1 + 1/x."""
-    _, inside = operation(expr)
-    value, log = box.read(inside), box.read(expr)
+    log, inside = box.read(expr), operation(expr)[1]
+    value = box.read(inside)
     need(side in {0, 1}, "the atom has no such side")
     if side == 0:
         return box.minus(box.minus(value, constant(1)), log), False

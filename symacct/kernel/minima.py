@@ -1,11 +1,12 @@
 """The rules ``least`` and ``only``, for ``min`` and ``argmin`` over one variable k of its declared kind.
 
-The domain of k, at given sizes: values of its kind from its bound on at which all hypotheses hold. A place k0 is
-a formula without k. That it lies in the domain is shown in ``holds``, without k and without the hypotheses that
-name it, in this order: it is an integer, if k is one; it is at least the bound, or above it; each hypothesis
-that names k holds with k0 in its place.
+The domain of k, at given sizes: values of its kind from its bound on at which all hypotheses hold. A place
+k0 is a formula without k. That it lies in the domain is shown in ``holds``, without k and without the
+hypotheses that name it, in this order: it is an integer, if k is one; it is at least the bound, or above
+it; each hypothesis that names k holds with k0 in its place.
 
-``least``, for min f = m: f >= m for all k of the domain (``bound``), k0 lies in it, and f at k0 is m (``value``).
+``least``, for min f = m: f >= m for all k of the domain (``bound``), k0 lies in it, and f at k0 is m
+(``value``).
 ``only``, for argmin f = k0: k0 lies in the domain, and f is more than at k0 for all k of the domain above k0
 (``above``, with the hypothesis ``apart``: k > k0) and for all below it (``below``, with k < k0).
 With ``"where": "possible"`` argmin is claimed only where k0 lies in the domain, and nothing is to be shown of
@@ -100,7 +101,9 @@ def by_only(claim: Claim) -> None:
     need(claim.relation == "argmin" and not claim.refuted, "this proves where a least value is only")
     said, name, place = claim.said, claim.said["over"], claim.said["right"]
     if "where" in said:
-        need(said["where"] == "possible" and claim.proof["holds"] == [], "the place is assumed to be possible")
+        need(
+            said["where"] == "possible" and claim.proof["holds"] == [], "the place is assumed to be possible"
+        )
         domain_of(claim, place)
     else:
         lies(claim, place)

@@ -34,7 +34,9 @@ def by_nonnegative(claim: Claim) -> None:
 def by_numbers(claim: Claim) -> None:
     """Both sides are numbers."""
     need(claim.relation in (*ORDERS, "=") and not claim.refuted, "numbers prove a relation between numbers")
-    need(true_at(claim.said, {}, claim.context.meter) is True, "the relation is not seen between these numbers")
+    need(
+        true_at(claim.said, {}, claim.context.meter) is True, "the relation is not seen between these numbers"
+    )
 
 
 def by_integral(claim: Claim) -> None:

@@ -1,17 +1,17 @@
 """Points: that hypotheses hold somewhere, and the rules that refute, ``point``, ``lower`` and ``missed``.
 
-All values are worked out with numbers below and above them (see `enclosure`); what is not seen to hold is taken
-not to hold. An example satisfies the bounds and every hypothesis, so that nothing is proved from a
+All values are worked out with numbers below and above them (see `enclosure`); what is not seen to hold is
+taken not to hold. An example satisfies the bounds and every hypothesis, so that nothing is proved from a
 contradiction.
 
-``point``: the claim is seen to be false at a point of its domain; of ``all`` a part is, of ``iff`` one side holds
-and the other does not.
-``lower``, for min f = m: a point with k in the domain at which f < m. For argmin f = k0: one at which f is less
-than at k0, where k0 is a possible k if the claim is made for these only.
-``missed``, for min f = m: sizes without k, at which all hypotheses without k hold, and f > m for all k of the
-domain, so that m is not reached: for each integer k up to one that is stated, a hypothesis is seen not to hold or
-f > m is seen; for all above it (or all k, where none is stated), by a proof, with numbers for all other sizes and
-the hypothesis ``beyond``, that k is more.
+``point``: the claim is seen to be false at a point of its domain; of ``all`` a part is, of ``iff`` one side
+holds and the other does not.
+``lower``, for min f = m: a point with k in the domain at which f < m. For argmin f = k0: one at which f is
+less than at k0, where k0 is a possible k if the claim is made for these only.
+``missed``, for min f = m: sizes without k, at which all hypotheses without k hold, and f > m for all k of
+the domain, so that m is not reached: for each integer k up to one that is stated, a hypothesis is seen not
+to hold or f > m is seen; for all above it (or all k, where none is stated), by a proof, with numbers for
+all other sizes and the hypothesis ``beyond``, that k is more.
 """
 
 from __future__ import annotations
@@ -143,6 +143,6 @@ def replaced_claim(claim: Claim, values: dict[str, Any]) -> Claim:
         one["name"]: {**one, **{side: replaced(one[side], values) for side in ("left", "right")}}
         for one in naming(claim, name)
     }
-    context = Context({name: claim.variables[name]}, given, {}, claim.context.meter)
+    context = Context({name: claim.variables[name]}, given, meter=claim.context.meter)
     said = {key: replaced(part, values) for key, part in claim.said.items()}
     return Claim(context, said, {**claim.proof, "uses": {}}, refuted=True)

@@ -1,11 +1,11 @@
 """Polynomials with rational coefficients, and fractions of two of them.
 
-A polynomial is a table from monomials to coefficients other than 0. A fraction is a pair; its second part is
-positive for all sizes that the statement speaks of, which every function here keeps: a product of positive
-things is positive, and `lowest` divides by a positive number and by a monomial that the positive divisor
-holds as a factor of each of its terms, so that the monomial is not 0. It is positive as well: the variables
-in it that can be negative are counted by whoever reads a quotient (see `box`), which is why only a monomial of
-variables with a least value is taken out.
+A polynomial is a table from monomials to coefficients other than 0. A fraction is a pair; its second part
+is positive for all sizes that the statement speaks of, which every function here keeps: a product of
+positive things is positive, and `lowest` divides by a positive number and by a monomial that the positive
+divisor holds as a factor of each of its terms, so that the monomial is not 0. It is positive as well: the
+variables in it that can be negative are counted by whoever reads a quotient (see `box`), which is why only
+a monomial of variables with a least value is taken out.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Square roots.
 
 What is under a root must be seen to be at least 0. The root of n/d is the root of n*d over d, as d > 0. The
-root of a monomial c*g^a*h^b with variables of at least 0 is the product of the roots of its factors: an even
-power comes out, sqrt(g^2) = g for g >= 0, and an odd one leaves sqrt(g). A variable without a least value is
-not taken apart. What all terms of a sum share is taken out in the same way, and so is a number that is a square.
-The rest is at least 0 too, also where a factor g is 0: the shift of the whole counts g from 0 then, so that the
-coefficients of the rest are those of the whole. It is an atom.
-The root r of p is a variable with r >= 0 and r^2 = p, which `Box.times` puts in; r >= 1 where p >= 1, and r is
-above its bound where p is (the root is strictly increasing, and 0 and 1 are their own roots).
+root of a monomial c*g^a*h^b with variables of at least 0 is the product of the roots of its factors: an
+even power comes out, sqrt(g^2) = g for g >= 0, and an odd one leaves sqrt(g). A variable without a least
+value is not taken apart. What all terms of a sum share is taken out in the same way, and so is a number
+that is a square. The rest is at least 0 too, also where a factor g is 0: the shift of the whole counts g
+from 0 then, so that the coefficients of the rest are those of the whole. It is an atom. The root r of p is
+a variable with r >= 0 and r^2 = p, which `Box.times` puts in; r >= 1 where p >= 1, and r is above its bound
+where p is (the root is strictly increasing, and 0 and 1 are their own roots).
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ def read_root(box: Box, value: Ratio) -> Ratio:
     factors: list[Poly] = [{((g, 1),): Fraction(1)} for g, e in sorted(shared.items()) if e % 2]
     if len(rest) == 1 and () in rest:
         out, number = root_of_number(rest[()])
-        outside = {m: out for m in outside}
+        outside = dict.fromkeys(outside, out)
         factors += [] if number == 1 else [{(): number}]
     else:
         scale = content(rest)
         out, number = root_of_number(scale)
         if number == 1:
-            outside, rest = {m: out for m in outside}, without(rest, {}, scale)
+            outside, rest = dict.fromkeys(outside, out), without(rest, {}, scale)
         factors.append(rest)
     result: Ratio = (outside, ONE)
     for factor in factors:

@@ -1,14 +1,14 @@
 """floor, ceil, min and max: atoms, with what holds of them.
 
-Reading. Of ``floor(p)`` and ``ceil(p)`` with a polynomial p, each term c*m with m a product of variables that
-are integers gives up floor(c)*m, an integer, which may be taken out of a rounding: floor(n + x) = n + floor(x).
-What is left is a number, which is rounded (one of roots and logarithms between two numbers, if both round to the
-same), or an atom, whose value is an integer. A min or max of one operand,
-or of equal ones, is that operand.
+Reading. Of ``floor(p)`` and ``ceil(p)`` with a polynomial p, each term c*m with m a product of variables
+that are integers gives up floor(c)*m, an integer, which may be taken out of a rounding: floor(n + x) = n +
+floor(x). What is left is a number, which is rounded (one of roots and logarithms between two numbers, if
+both round to the same), or an atom, whose value is an integer. A min or max of one operand, or of equal
+ones, is that operand.
 
 Least values. floor(x) and ceil(x) are at least any integer below x, ceil(x) >= 1 where x > 0. A max is at
-least each bound of an operand, and above it where that operand is. A min is at least the least of the bounds of
-all its operands, and above where all are above that bound.
+least each bound of an operand, and above it where that operand is. A min is at least the least of the
+bounds of all its operands, and above where all are above that bound.
 
 Facts. For all real x: x - floor(x) >= 0 and floor(x) + 1 - x > 0; ceil(x) - x >= 0 and x + 1 - ceil(x) > 0.
 A max less one of its operands, and an operand less their min, is at least 0.

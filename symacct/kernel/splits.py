@@ -1,9 +1,10 @@
 """Rules that split a claim: ``cases``, ``residues``, ``have`` and ``all``.
 
-``cases``: two expressions are compared; of any two numbers a >= b or b > a. The claim is proved with each as a
-further hypothesis. For what holds from large sizes on, with constants, the larger of the two does for both.
-``residues``: of an integer variable n and m >= 1, n = m*q + r with one r of 0 .. m - 1 and an integer q; as n is
-at least its bound L, q >= (L - r)/m, rounded up. The claim is proved with each r as a hypothesis.
+``cases``: two expressions are compared; of any two numbers a >= b or b > a. The claim is proved with each
+as a further hypothesis. For what holds from large sizes on, with constants, the larger of the two does for
+both.
+``residues``: of an integer variable n and m >= 1, n = m*q + r with one r of 0 .. m - 1 and an integer q; as
+n is at least its bound L, q >= (L - r)/m, rounded up. The claim is proved with each r as a hypothesis.
 ``have``: a relation is proved in the same context, and then the claim, with the relation as a hypothesis.
 ``all``: a claim of several parts, each proved.
 
@@ -12,7 +13,6 @@ Every part has all hypotheses of the whole, so that sizes at which it is claimed
 
 from __future__ import annotations
 
-from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from .box import Variable
@@ -71,7 +71,7 @@ def by_residues(claim: Claim) -> None:
     for r, one in enumerate(each):
         value = ["+", ["*", str(modulus), ["var", quotient]], str(r)]
         said = {"relation": "=", "left": ["var", name], "right": value}
-        least = max(0, ceil((declared.least - r) / modulus)) if declared.least < 10**9 else 0
+        least = max(0, -((r - declared.least) // modulus))
         more = {quotient: Variable(least)}
         establish(claim.under(claim.said, one, more=[hypothesis(proof["name"], said)], declared=more))
 

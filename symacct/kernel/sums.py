@@ -1,9 +1,9 @@
 """Sums over an index from ``lo`` to ``hi - 1``.
 
 Both ends are integers with lo <= hi. A body without the index stands hi - lo times. Else a closed form G is
-asked for, with G(i + 1) - G(i) = body(i) for every i of at least lo; adding these up from lo to hi - 1 leaves
-G(hi) - G(lo). The index is a new name, an integer, and has the bound of ``lo`` where that is a number; what is
-known of it ends with the sum.
+asked for, with G(i + 1) - G(i) = body(i) for every i of at least lo; adding these up from lo to hi - 1
+leaves G(hi) - G(lo). The index is a new name, an integer, and has the bound of ``lo`` where that is a
+number; what is known of it ends with the sum.
 """
 
 from __future__ import annotations

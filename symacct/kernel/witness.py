@@ -1,12 +1,14 @@
 """Witnesses: why a fraction v is at least 0, or more than 0, for all sizes of a box.
 
 - ``shift``: the shift shows it (see `box`).
-- ``sum``: s > 0 and weights t >= 0 by the shift, facts f >= 0, any multiples of what hypotheses say is 0, and a
-  witness for the rest (the shift where none is given): s*v - sum(t*f) - sum(u*0) = rest >= 0. Then s*v >= 0, and
-  so v >= 0. It is more than 0 if the rest is, or if one term has t > 0 and nothing but facts more than 0.
-- ``cases``: for a min or max m in v, a witness with each of its operands in the place of m. At any sizes m has
-  the value of one of them. Atoms that hold m inside keep it, and stay equal to themselves.
-- ``whole``: v is seen to be an integer, and there is a witness that v + 1 is more than 0; it is at least 0 then.
+- ``sum``: s > 0 and weights t >= 0 by the shift, facts f >= 0, any multiples of what hypotheses say is 0,
+  and a witness for the rest (the shift where none is given): s*v - sum(t*f) - sum(u*0) = rest >= 0. Then
+  s*v >= 0, and so v >= 0. It is more than 0 if the rest is, or if one term has t > 0 and nothing but facts
+  more than 0.
+- ``cases``: for a min or max m in v, a witness with each of its operands in the place of m. At any sizes m
+  has the value of one of them. Atoms that hold m inside keep it, and stay equal to themselves.
+- ``whole``: v is seen to be an integer, and there is a witness that v + 1 is more than 0; it is at least 0
+  then.
 """
 
 from __future__ import annotations

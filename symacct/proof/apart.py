@@ -1,7 +1,7 @@
 """Witnesses operand by operand: what is the largest or least of several is taken apart.
 
-``max(a, b) <= f`` is shown for each operand; of ``max(a, b) >= f`` one operand is enough, which is chosen by trying
-the difference at a few sizes. What is left has no max or min.
+``max(a, b) <= f`` is shown for each operand; of ``max(a, b) >= f`` one operand is enough, which is chosen
+by trying the difference at a few sizes. What is left has no max or min.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class _Splits:
 
 
 def _signs(finder: Finder, value: Ratio) -> list[tuple[str, bool]]:
-    """Return the max and min in a fraction, and whether one operand is enough; those with few operands first."""
+    """Return the max and min in a fraction, the short ones first, and whether one operand is enough."""
     found: dict[str, set[bool]] = {}
     for m, c in value[0].items():
         for g, power in m:

@@ -155,7 +155,9 @@ class Case:
             return None
         return proof
 
-    def box(self, uses: Mapping[str, str], starts: Mapping[str, Prefix] | None = None) -> tuple[Box, Finder] | None:
+    def box(
+        self, uses: Mapping[str, str], starts: Mapping[str, Prefix] | None = None
+    ) -> tuple[Box, Finder] | None:
         """Return the kernel's own box for these hypotheses, and a finder in it."""
         start = {} if starts is None else dict(starts)
         try:
@@ -166,13 +168,20 @@ class Case:
             kernel.OPEN.format(name): to_prefix(c.right / c.left if c.kind == "divides" else c.left - c.right)
             for name, c in self.hypotheses.items()
         }
-        points = points_of(self.some(), {name: word for name, word in open_.items() if name in claim.box.lower})
-        return claim.box, Finder(claim.box, Words(claim.box, open_), [to_prefix(one) for one in self.hints], points)
+        points = points_of(
+            self.some(), {name: word for name, word in open_.items() if name in claim.box.lower}
+        )
+        words = Words(claim.box, open_)
+        for side in ("left", "right"):
+            words.keep(self.said[side])
+        return claim.box, Finder(claim.box, words, [to_prefix(one) for one in self.hints], points)
 
     def some(self) -> list[dict[str, int]]:
         """Return a few sizes that satisfy all hypotheses."""
         lower = {name: (one.least or 0) + one.above for name, one in self.variables.items()}
-        return list(islice(made(list(self.variables), lower, list(self.hypotheses.values())).valid(400), TRIED))
+        return list(
+            islice(made(list(self.variables), lower, list(self.hypotheses.values())).valid(400), TRIED)
+        )
 
     # ---- how hypotheses can be used ----
 
@@ -235,7 +244,10 @@ class Case:
     # ---- the whole certificate ----
 
     def certificate(
-        self, proof: Proof | None, statement: dict[str, Any] | None = None, example: Mapping[str, Prefix] | None = None
+        self,
+        proof: Proof | None,
+        statement: dict[str, Any] | None = None,
+        example: Mapping[str, Prefix] | None = None,
     ) -> Certificate | None:
         """Return the certificate if the kernel accepts it."""
         if proof is None:
@@ -270,7 +282,9 @@ class Case:
         if any(one.real for one in self.variables.values()):
             yield from islice(self._fractions(lower, conditions), most)
 
-    def _fractions(self, lower: Mapping[str, int], conditions: list[Condition]) -> Iterator[dict[str, Prefix]]:
+    def _fractions(
+        self, lower: Mapping[str, int], conditions: list[Condition]
+    ) -> Iterator[dict[str, Prefix]]:
         space = made(list(self.variables), lower, ())
         for found in space.valid(400):
             for parts in (2, 3, 10):
@@ -303,7 +317,14 @@ def made_case(
     variables = {name: _least(given.get(name, default)) for name in sorted(used)}
     named = {f"h{n}": turned(one) for n, one in enumerate(hypotheses, 1)}
     return Case(
-        normal(left), relation, normal(right), variables, named, tuple(growing), refuted=refuted, rests=tuple(rests)
+        normal(left),
+        relation,
+        normal(right),
+        variables,
+        named,
+        tuple(growing),
+        refuted=refuted,
+        rests=tuple(rests),
     )
 
 

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from symacct.proof.case import Bounds
 
 __all__ = [
-    "POSITIVE", "Least", "Rest", "accepted", "certify_all", "certify_argmin", "certify_asymptotic", "certify_identity",
-    "certify_iff", "certify_inequality", "certify_limit", "certify_min", "certify_order", "certify_refutation",
-    "certify_refuted_iff", "certify_refuted_limit", "certify_refuted_min", "certify_square", "from_prefix", "number",
-    "seal", "statement_of", "to_prefix", "with_said",
+    "POSITIVE", "Least", "Rest", "accepted", "certify_all", "certify_argmin", "certify_asymptotic",
+    "certify_identity", "certify_iff", "certify_inequality", "certify_limit", "certify_min", "certify_order",
+    "certify_refutation", "certify_refuted_iff", "certify_refuted_limit", "certify_refuted_min",
+    "certify_square", "from_prefix", "number", "seal", "statement_of", "to_prefix", "with_said",
 ]  # fmt: skip
 
 Certificate = dict[str, Any]
@@ -134,7 +134,7 @@ def certify_refuted_limit(
     hypotheses: Sequence[Condition] = (),
     rests: Sequence[Rest] = (),
 ) -> Certificate | None:
-    """Return a certificate that ``~``, O, Theta or ``limit`` is false: it tends elsewhere, or has no bound."""
+    """Return a certificate that ``~``, O, Theta or ``limit`` is false."""
     case = made_case(lhs, relation, rhs, bounds, hypotheses, growing, refuted=True, rests=rests)
     return case.certificate(
         case.first(lambda one, uses: tending.elsewhere(one, uses) or tending.unbounded(one, uses))
@@ -213,7 +213,8 @@ def certify_argmin(
 ) -> Certificate | None:
     """Return a certificate that the least value over a variable is at `place`, and nowhere else.
 
-    With `where_possible` this is claimed only of sizes at which the place is one of the values of the variable.
+    With `where_possible` this is claimed only of sizes at which the place is one of the values of the
+    variable.
     """
     case = made_case(inner, "=", place, bounds, hypotheses)
     return minima.place_of(case, name, possible=where_possible)
@@ -230,7 +231,9 @@ def certify_refuted_min(
     *,
     where_possible: bool = False,
 ) -> Certificate | None:
-    """Return a certificate that a ``min`` or ``argmin`` is another: less at a point, or more everywhere there.
+    """Return a certificate that a least value, or where it is, is another.
+
+    It is less at a point, or more everywhere there.
 
     Args:
         form: ``min`` or ``argmin``.

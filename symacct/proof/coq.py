@@ -2,7 +2,8 @@
 
 The theorem is about real sizes of at least their bounds, which is more than the kernel's integers. An atom
 is a real number with the facts that define it as premises, and the bound that the kernel gives it. Sums over
-an index, ledgers, and roots of anything but a size are left out: `None` then.
+an index, ledgers, roots of anything but a size, logarithms, real variables, strict hypotheses, and rules that
+split a claim or are about limits, minima and thresholds are left out: `None` then.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from symacct import kernel
+from symacct.kernel.facts import fact as fact_of
+from symacct.kernel.limits import rates
 
 if TYPE_CHECKING:
     from symacct.kernel import Claim, Monomial, Poly, Ratio
@@ -48,9 +51,28 @@ def to_coq(certificate: dict[str, Any]) -> str | None:
         Refused: the kernel does not accept the certificate's statement or hypotheses.
     """
     try:
-        return _File(kernel.Claim(certificate)).text()
+        return _File(kernel.claim_of(certificate)).text()
     except _Untold:
         return None
+
+
+RULES = ("identity", "both", "nonnegative", "rate", "constants", "growth", "point")
+
+
+def _told(claim: Claim) -> bool:
+    """Say whether the statement and the rule of a claim are among what is translated."""
+    proof = claim.proof
+    plain = not any(one.real for one in claim.variables.values())
+    plain = plain and all(one["kind"] != "above" for one in claim.hypotheses.values())
+    starts = all(isinstance(low, str) for low in proof.get("from", {}).values())
+    zeros = any(
+        claim.hypotheses[name]["kind"] == "equal" and way == "fact" for name, way in claim.uses.items()
+    )
+    added = "multiples" in proof or "turned" in proof or zeros
+    return plain and starts and not added and proof["rule"] in RULES and claim.relation in SAID
+
+
+SAID = (*kernel.RELATIONS, "~", "O", "Theta")
 
 
 class _Untold(Exception):  # noqa: N818 (no error, a limit of what is translated)
@@ -62,11 +84,14 @@ class _File:
 
     def __init__(self, claim: Claim) -> None:
         self.claim, self.box = claim, claim.box
-        self.plain = {name: f"v{n}" for n, name in enumerate(claim.bounds)}
+        if not _told(claim):
+            raise _Untold
+        bounds = {name: one.least for name, one in claim.variables.items()}
+        self.plain = {name: f"v{n}" for n, name in enumerate(bounds)}
         self.names = dict(self.plain)
         self.atoms: dict[str, str] = {}
         self.generators: dict[str, str] = {}
-        self.premises: list[str] = [f"{low} <= {self.plain[name]}" for name, low in claim.bounds.items()]
+        self.premises: list[str] = [f"{low} <= {self.plain[name]}" for name, low in bounds.items()]
         self.variables = list(self.plain.values())
         self.steps: list[str] = []
         for name, way in claim.uses.items():
@@ -75,7 +100,7 @@ class _File:
             self.premises.append(f"{low} <= {self.plain[g]}")
         for side in ("left", "right"):
             self._atoms_of(claim.said[side])
-        self.generators |= {name: self.names[name] for name in claim.bounds}
+        self.generators |= {name: self.names[name] for name in bounds}
 
     # ---- statement ----
 
@@ -112,7 +137,7 @@ class _File:
         key = kernel.canonical(expr)
         if key not in self.atoms:
             top = self.box.read(expr)[0]
-            names = [g for m in top for g, _ in m]
+            names = [g for m in top for g, _ in m] if len(top) == 1 else []
             if len(names) != 1 or "[" not in names[0]:
                 raise _Untold
             self.atoms[key] = self.generators[names[0]] = f"a{len(self.atoms)}"
@@ -144,6 +169,8 @@ class _File:
         goal = f"{left} {self.claim.relation} {right}"
         if rule == "point":
             return self._point(goal)
+        if self.claim.growing and not self.box.sure(self.claim.right):
+            raise _Untold
         if rule == "rate":
             factor = self.say(proof.get("factor", "1"), self.plain)
             constant = self.say(proof["constant"], self.plain)
@@ -215,7 +242,7 @@ class _File:
 
     def _rate(self) -> list[str]:
         claim, box = self.claim, self.box
-        room = box.product(box.product(claim.fixed("constant"), claim.rates()), claim.right)
+        room = box.product(box.product(claim.fixed("constant"), rates(claim)), claim.right)
         factor = box.read(claim.proof.get("factor", "1"))
         gap = box.minus(claim.left, box.product(factor, claim.right))
         return [
@@ -242,7 +269,7 @@ class _File:
 
     def _growth(self) -> list[str]:
         claim, box = self.claim, self.box
-        under = box.over(box.product(claim.fixed("constant"), claim.right), claim.rates())
+        under = box.over(box.product(claim.fixed("constant"), claim.right), rates(claim))
         opening = "apply Rminus_le; apply Ropp_le_cancel; rewrite Ropp_0."
         return [opening, *self._prove(box.minus(claim.left, under), claim.proof["witness"])]
 
@@ -253,19 +280,29 @@ class _File:
         """Return the steps for ``0 <= value``: v*s - t = r with s > 0, t >= 0 and r >= 0 in shifted form."""
         if witness["kind"] == "cases":
             return self._cases(value, witness, strict=strict)
+        if witness["kind"] == "whole" or "equal" in witness:
+            raise _Untold
         scale = self.box.read(witness.get("scale", "1"))
         rest, terms = self.box.product(value, scale), []
         for term in witness.get("terms", []):
             weight = self.box.read(term.get("times", "1"))
             worth, texts = weight, [self.shifted(weight)]
             for factor in term["factors"]:
-                fact = self.box.factor(factor)
+                fact, _ = fact_of(self.box, factor)
                 worth = self.box.product(worth, fact)
                 texts.append(self._factor(factor, fact))
             rest = self.box.minus(rest, worth)
             terms.append(" * ".join(texts))
         total = " + ".join(terms) or "0"
         lemma = "scaled_lt" if strict else "scaled"
+        if "rest" in witness:
+            return [
+                f"apply ({lemma} _ {self.shifted(scale)} ({total}) {self.raw(rest)}).",
+                "{ pos. }", "{ pos. }", "{ field; nonzero. }",
+                *self._block(self._prove(rest, witness["rest"], strict=strict)),
+            ]  # fmt: skip
+        if strict and not self.box.sure(rest, strict=True):
+            raise _Untold
         return [
             f"apply ({lemma} _ {self.shifted(scale)} ({total}) {self.shifted(rest)}).",
             "{ pos. }", "{ pos. }", "{ field; nonzero. }", "{ pos. }",

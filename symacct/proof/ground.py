@@ -174,7 +174,10 @@ class Ground:
             extreme = word[0] in {"min", "max"}
             generator = max(g for m in self.box.read(word)[0] for g, _ in m if "[" in g)
             sides = range(len(word) - 1 if extreme else 2)
-            facts = [({"atom": word, "side": str(side)}, fact(self.box, {"atom": word, "side": str(side)})[0]) for side in sides]
+            facts = [
+                ({"atom": word, "side": str(side)}, fact(self.box, {"atom": word, "side": str(side)})[0])
+                for side in sides
+            ]
             self.atoms[str(word)] = self._moved_all(facts, generator if extreme else "")
         return self.atoms[str(word)]
 

@@ -1,8 +1,8 @@
 """Witnesses by one linear program over facts and their products, strict and free ones too.
 
-What is at least 0 (hypotheses, what holds of roundings, logarithms and integers, squares that are suggested, and
-products of two of these) is taken times monomials; what is 0 with either sign. The weights leave a polynomial
-that the shift sees.
+What is at least 0 (hypotheses, what holds of roundings, logarithms and integers, squares that are
+suggested, and products of two of these) is taken times monomials; what is 0 with either sign. The weights
+leave a polynomial that the shift sees.
 """
 
 from __future__ import annotations
@@ -166,14 +166,9 @@ def solved(
     finder: Finder, value: Ratio, target: dict[object, Fraction], facts: list[Known], *, strict: bool
 ) -> dict[str, Any] | None:
     """Return the witness of a linear program over facts times monomials."""
-    columns: list[Column] = []
-    for one in dict.fromkeys(map(id, facts)):
-        each = next(known_ for known_ in facts if id(known_) == one)
-        columns += _columns(finder, value, each)
-        if len(columns) > MOST_COLUMNS:
-            break
+    columns = [column for one in facts for column in _columns(finder, value, one)]
     columns = columns[:MOST_COLUMNS]
-    scales = [{(): Fraction(1)}, *finder.multipliers(value[0])[1:6]]
+    scales: list[Poly] = [{(): Fraction(1)}, *finder.multipliers(value[0])[1:6]]
     stretched = [moved(finder, (finder.box.times(m, value[0]), kernel.ONE)) for m in scales[1:]]
     right: dict[object, Fraction] = {m: -c for m, c in target.items()}
     strictly = [_row(finder, one.moved) for one in columns]
@@ -181,10 +176,10 @@ def solved(
     rows += [dict(one) for one in stretched]
     if strict:
         right[STRICT] = EPSILON - _row(finder, target)
-        for row, one, share in zip(rows, columns, strictly, strict=False):
-            row[STRICT] = Fraction(int(one.strict)) - share
-        for row, one in zip(rows[len(columns) :], stretched, strict=True):
-            row[STRICT] = _row(finder, one)
+        for row, column, share in zip(rows, columns, strictly, strict=False):
+            row[STRICT] = Fraction(int(column.strict)) - share
+        for row, wide in zip(rows[len(columns) :], stretched, strict=True):
+            row[STRICT] = _row(finder, wide)
     found = weights(rows, right) if rows else None
     return None if found is None else _witness(finder, value, columns, scales, found)
 
@@ -215,7 +210,7 @@ def _columns(finder: Finder, value: Ratio, one: Known) -> Iterator[Column]:
         strict = one.strict and box.sure(times, strict=True)
         yield Column(one, weight, shifted, strict)
         if one.zero:
-            yield Column(one, weight, {m: -c for m, c in shifted.items()}, False, -1)
+            yield Column(one, weight, {m: -c for m, c in shifted.items()}, strict=False, sign=-1)
 
 
 def _quotients(finder: Finder, value: Ratio, worth: Ratio) -> list[Monomial]:
@@ -255,7 +250,7 @@ def _times(left: Prefix, right: Prefix) -> Prefix:
 
 
 def combination(finder: Finder, gap: Ratio) -> list[dict[str, Any]]:
-    """Return multiples of what hypotheses say is 0 that add up to a fraction; nothing where none are found."""
+    """Return multiples of what hypotheses say is 0 that add up to a fraction, if there are any."""
     target = moved(finder, (gap[0], kernel.ONE))
     columns = [
         one for name, zero in finder.box.zeros.items() if zero[0]
@@ -263,13 +258,18 @@ def combination(finder: Finder, gap: Ratio) -> list[dict[str, Any]]:
     ][:MOST_COLUMNS]  # fmt: skip
     rows: list[dict[object, Fraction]] = []
     for one in columns:
-        rows.append({**{(m, 1): c for m, c in one.moved.items()}, **{(m, -1): -c for m, c in one.moved.items()}})
+        rows.append(
+            {**{(m, 1): c for m, c in one.moved.items()}, **{(m, -1): -c for m, c in one.moved.items()}}
+        )
     right: dict[object, Fraction] = {(m, 1): c for m, c in target.items()}
     right |= {(m, -1): -c for m, c in target.items()}
     found = weights(rows, right) if rows else None
     below = finder.written(gap[1])
     return [
-        {"hypothesis": one.known.factors[0]["hypothesis"], "times": ["/", _times(number(w * one.sign), one.times), below]}
+        {
+            "hypothesis": one.known.factors[0]["hypothesis"],
+            "times": ["/", _times(number(w * one.sign), one.times), below],
+        }
         for w, one in zip(found or [], columns, strict=False)
         if w
     ]

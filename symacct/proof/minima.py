@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -33,9 +34,16 @@ def minimum(case: Case, name: str, place: Expr | None) -> Certificate | None:
     """Return a certificate that no value gives less, and a place gives as much."""
     statement = {**_sides(case), "relation": "min", "over": name}
     if found := quotient(case, name):
-        at, bound, reached = found
+        at, bound, value_proof = found
         holds = _holds(case, name, at, statement)
-        proof = {"rule": "least", "uses": {}, "place": to_prefix(at), "holds": holds, "bound": bound, "value": reached}
+        proof = {
+            "rule": "least",
+            "uses": {},
+            "place": to_prefix(at),
+            "holds": holds,
+            "bound": bound,
+            "value": value_proof,
+        }
         if made := case.certificate(proof, statement):
             return made
     for at in [place] if place is not None else places(case, name):
@@ -44,8 +52,7 @@ def minimum(case: Case, name: str, place: Expr | None) -> Certificate | None:
             continue
         value = case.without(name).under(substitute(case.left, {name: at}), "=", case.right)
         reached = relation(value)
-        bound = _hinted(case.under(case.left, ">=", case.right), name) if reached else None
-        below = relation(bound) if bound else None
+        below = relation(_hinted(case.under(case.left, ">=", case.right), name)) if reached else None
         if reached and below:
             proof = {
                 "rule": "least", "uses": {}, "place": to_prefix(normal(at)), "holds": holds,
@@ -86,7 +93,9 @@ def refuted(
     statement: dict[str, Any] = {**_sides(case), "relation": form, "over": name}
     if possible:
         statement["where"] = "possible"
-    others = {n: number(Fraction(point.get(n, one.least or 1))) for n, one in case.variables.items() if n != name}
+    others = {
+        n: number(Fraction(point.get(n, one.least or 1))) for n, one in case.variables.items() if n != name
+    }
     if name in point:
         lower = {"rule": "lower", "uses": {}, "point": {**others, name: number(point[name])}}
         return case.certificate(lower, statement)
@@ -189,13 +198,11 @@ def _there(case: Case, name: str, place: Expr) -> dict[str, Condition]:
 
 def _hinted(case: Case, name: str) -> Case:
     """Return a claim with the squares that show a least value of a/k + b*k."""
-    from dataclasses import replace
-
     return replace(case, hints=tuple(roots_of(case.left, name)))
 
 
 def _example(case: Case, name: str, *, possible: bool) -> dict[str, Any] | None:
-    """Return sizes that satisfy all hypotheses, with the place as the variable where that must be possible."""
+    """Return sizes that satisfy all hypotheses; at them the place is the variable, if that is asked for."""
     if not possible:
         return case.example() if case.hypotheses else {}
     for sizes in case.examples(MOST_EXAMPLES):

@@ -35,16 +35,16 @@ QUOTIENT = "quotient"
 MOST_MODULUS, DEEPEST, MOST_ATOMS = 6, 2, 2
 
 
-def relation(case: Case, depth: int = 0) -> Proof | None:
+def relation(case: Case, depth: int = 0) -> Proof | None:  # noqa: PLR0911 (a way each)
     """Return a proof of a relation, or None: by numbers, a hypothesis, a witness, or case by case."""
     check_time()
     if not plausible(case):
         return None
     if found := given(case):
         return found
-    if not names_of(case.left) and not names_of(case.right):
-        if found := case.proved({"rule": "numbers", "uses": {}}):
-            return found
+    numbers = not names_of(case.left) and not names_of(case.right)
+    if numbers and (found := case.proved({"rule": "numbers", "uses": {}})):
+        return found
     ways = [identity, equal] if case.relation == "=" else [ordered]
     if case.relation == "=" and depth < DEEPEST and (found := case.first(identity) or residues(case, depth)):
         return found
@@ -77,8 +77,8 @@ def identity(case: Case, uses: dict[str, str]) -> Proof | None:
         return None
     box, finder = opened
     gap = box.minus(box.read(case.said["left"]), box.read(case.said["right"]))
-    found = combination(finder, gap)
-    return case.proved({"rule": "identity", "uses": uses, "multiples": found}) if found else None
+    terms = combination(finder, gap)
+    return case.proved({"rule": "identity", "uses": uses, "multiples": terms}) if terms else None
 
 
 def equal(case: Case, uses: dict[str, str]) -> Proof | None:
@@ -128,14 +128,14 @@ def residues(case: Case, depth: int) -> Proof | None:
     least = case.variables[name].least
     if case.variables[name].real or least is None:
         return None
-    quotient = next(
-        fresh for n in range(100) if (fresh := f"{QUOTIENT}{n or ''}") not in case.variables
-    )
+    quotient = next(fresh for n in range(100) if (fresh := f"{QUOTIENT}{n or ''}") not in case.variables)
     each: list[Any] = []
     for r in range(modulus):
         size = Condition("equal", symbol(name), modulus * symbol(quotient) + r)
         part = case.declared(quotient, Least(max(0, -(-(least - r) // modulus))))
-        found = relation(part.under(case.left, case.relation, case.right, **{f"remainder_{quotient}": size}), depth + 1)
+        found = relation(
+            part.under(case.left, case.relation, case.right, **{f"remainder_{quotient}": size}), depth + 1
+        )
         if found is None:
             return None
         each.append(found)
@@ -197,5 +197,3 @@ def square(case: Case, root: Expr, name: str) -> Proof | None:
     term = {"times": ["/", scale, ["var", name]], "factors": [{"square": to_prefix(root)}]}
     witness = {"kind": "sum", "scale": scale, "terms": [term]}
     return case.proved({"rule": "nonnegative", "uses": {}, "witness": witness})
-
-

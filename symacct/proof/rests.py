@@ -1,4 +1,4 @@
-"""What a claim rests on: the formula of a quantity, the graph it was derived from, and that graph's fingerprint."""
+"""What a claim rests on: a derived formula, the graph it comes from, and that graph's fingerprint."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def fingerprint(graph: Graph) -> str:
-    """Return the sha256 of a graph as JSON, without its name, words and notes: what the derivation starts from."""
+    """Return the sha256 of a graph as JSON, without its name, words and notes."""
     data = {key: part for key, part in to_data(graph).items() if key not in {"name", "doc", "notes"}}
     return sha256(json.dumps(data, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 

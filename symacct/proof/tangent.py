@@ -51,7 +51,8 @@ def roots_of(inner: Expr, name: str) -> list[Expr]:
     for form in forms:
         flat = normal(form.replace(ceiling, lambda inside: inside))
         parts = {
-            power: normal(sum(t for t in flat.as_ordered_terms() if _power(t, at) == power)) for power in (-1, 1)
+            power: normal(sum(t for t in flat.as_ordered_terms() if _power(t, at) == power))
+            for power in (-1, 1)
         }
         if 0 not in parts.values():
             above, slope = normal(parts[-1] * at), normal(parts[1] / at)

@@ -93,7 +93,10 @@ def bounded(case: Case, uses: dict[str, str]) -> Proof | None:
         sized = _sized(box, right)
         if sized is None:
             continue
-        for most in constant_for(finder, box.over(left, sized), case.growing, box.moving):
+        found = constant_for(finder, box.over(left, sized), case.growing, box.moving)
+        if case.hypotheses and len(case.growing) > 1:  # they may say which of what grows is the larger
+            found += ["2"]
+        for most in found:
             for times in TIMES:
                 constant = _times(times, most)
                 room = box.product(box.read(constant), sized)

@@ -1,8 +1,8 @@
 """The least value of ``k + ceiling(m/k)`` over integers, and where other least values may be.
 
-With s = ceiling(sqrt(m)) and c = ceiling(m/s) the proof that s + c <= ceiling(2*sqrt(m)) has two cases. If c < s,
-then s + c - 1 <= 2*(s - 1) < 2*sqrt(m). If c >= s, then c = s as m <= s^2, and m > (c - 1)*s, so that
-m >= s^2 - s + 1 and 4*m > (2*s - 1)^2. All witnesses are written down here, none is searched for.
+With s = ceiling(sqrt(m)) and c = ceiling(m/s) the proof that s + c <= ceiling(2*sqrt(m)) has two cases. If
+c < s, then s + c - 1 <= 2*(s - 1) < 2*sqrt(m). If c >= s, then c = s as m <= s^2, and m > (c - 1)*s, so
+that m >= s^2 - s + 1 and 4*m > (2*s - 1)^2. All witnesses are written down here, none is searched for.
 """
 
 from __future__ import annotations
@@ -25,16 +25,18 @@ if TYPE_CHECKING:
 def places(case: Case, name: str) -> list[Expr]:
     """Return formulas for the variable at which the least value may be reached.
 
-    Where a quadratic has its vertex, where ``b*k - a`` is 0 in a square that shows the least value, or first of
-    all; for an integer rounded up.
+    Where a quadratic has its vertex, where ``b*k - a`` is 0 in a square that shows the least value, or
+    first of all; for an integer rounded up.
     """
     found: list[Expr] = []
     at, real = symbol(name), case.variables[name].real
-    slope, square = normal(case.left.diff(at)), normal(case.left.diff(at, 2)) if not case.left.has(ceiling) else 0
+    slope, square = (
+        normal(case.left.diff(at)),
+        normal(case.left.diff(at, 2)) if not case.left.has(ceiling) else 0,
+    )
     if square != 0 and at not in getattr(square, "free_symbols", {at}):
         found.append(normal(at - slope / square))
-    for root in roots_of(case.left, name):
-        found.append(normal(at - root / normal(root.diff(at))))
+    found += [normal(at - root / normal(root.diff(at))) for root in roots_of(case.left, name)]
     rounded = [one if real or one.is_Integer else normal(ceiling(one)) for one in found]
     least = case.variables[name].least
     return rounded if least is None else [*rounded, Integer(least)]
@@ -78,13 +80,22 @@ class _Words:
                             self._lemma("room", self.m, self._least_size(), self._room(), {"large": "fact"},
                                         self._both(self._large(), ("large", "most", "room"))))  # fmt: skip
         small = self._both(self._small(), ("large",))
-        return {"rule": "cases", "uses": {}, "name": "large", "left": self.most, "right": self.s, "each": [large, small]}
+        return {
+            "rule": "cases",
+            "uses": {},
+            "name": "large",
+            "left": self.most,
+            "right": self.s,
+            "each": [large, small],
+        }
 
     def _both(self, below: Any, used: tuple[str, ...]) -> Any:
         uses = dict.fromkeys(used, "fact")
         return {"rule": "both", "uses": uses, "below": below, "above": self.above(self.s, self.most)}
 
-    def _lemma(self, name: str, left: Prefix, right: Prefix, witness: Any, uses: dict[str, str], then: Any) -> Any:
+    def _lemma(
+        self, name: str, left: Prefix, right: Prefix, witness: Any, uses: dict[str, str], then: Any
+    ) -> Any:
         lemma = {"relation": ">=", "left": left, "right": right}
         because = {"rule": "nonnegative", "uses": uses, "witness": witness}
         return {"rule": "have", "uses": {}, "name": name, "lemma": lemma, "because": because, "then": then}

@@ -34,7 +34,11 @@ class Finder:
     """Finds witnesses in one box; `words` are prefix forms of the box's variables."""
 
     def __init__(
-        self, box: Box, words: dict[str, Prefix], hints: Sequence[Prefix] = (), points: Sequence[dict[str, float]] = ()
+        self,
+        box: Box,
+        words: dict[str, Prefix],
+        hints: Sequence[Prefix] = (),
+        points: Sequence[dict[str, float]] = (),
     ) -> None:
         """Keep the box and its words; ``words`` maps a generator of the kernel to what it stands for.
 
@@ -141,6 +145,7 @@ class Finder:
         return {"kind": "cases", "atom": self.words[name], "each": each}
 
     def replaced(self, value: Ratio, name: str, operand: Prefix) -> Ratio:
+        """Return a fraction with an operand in the place of a min or max."""
         part, result = self.box.read(operand), kernel.constant(0)
         for monomial, c in value[0].items():
             term: Ratio = {tuple(pair for pair in monomial if pair[0] != name): c}, value[1]
@@ -219,7 +224,10 @@ class Finder:
         for name in self._atoms(value, ATOMS):
             word = self.words[name]
             sides = range(len(word) - 1 if word[0] in {"min", "max"} else 2)
-            facts += [({"atom": word, "side": str(side)}, fact(box, {"atom": word, "side": str(side)})[0]) for side in sides]
+            facts += [
+                ({"atom": word, "side": str(side)}, fact(box, {"atom": word, "side": str(side)})[0])
+                for side in sides
+            ]
         for factor, given in facts:
             for monomial in self.multipliers(value[0]):
                 worth = box.product((monomial, kernel.ONE), given)
@@ -295,15 +303,31 @@ class Words(dict[str, Prefix]):
         """Say whether a variable is known to the box."""
         return super().__contains__(name) or name in self.box.made
 
-    def get(self, name: str, default: Prefix = None) -> Prefix:  # type: ignore[override]
+    def get(self, name: str, default: Prefix = None) -> Prefix:
         """Return what a variable stands for, or a default."""
-        return self[name] if name in self else default
+        return self[name] if name in self else default  # noqa: SIM401 (which this is)
 
     def __missing__(self, name: str) -> Prefix:
         """Write an atom from what it was made of."""
         head, parts = self.box.made[name]
         self[name] = [head, *(self.fraction(part) for part in parts)]
         return self[name]
+
+    def keep(self, expr: Prefix) -> None:
+        """Keep the atoms in an expression as they are written there."""
+        if not isinstance(expr, list) or expr[0] in {"var", "sum"}:
+            return
+        for part in expr[1:]:
+            self.keep(part)
+        if expr[0] in ATOMS:
+            top, below = self.box.read(expr)
+            names = (
+                [g for m in top for g, power in m if power == 1]
+                if len(top) == 1 and below == kernel.ONE
+                else []
+            )
+            if len(names) == 1 and names[0] in self.box.made and not dict.__contains__(self, names[0]):
+                self[names[0]] = expr
 
     def fraction(self, value: Ratio) -> Prefix:
         """Return a fraction in prefix form."""
