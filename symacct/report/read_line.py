@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from symacct.claims.said import condition_said, names_of, names_said, said
 from symacct.printers import text
 from symacct.proof.format_facts import CALLED
-from symacct.proof.region import cut_region
+from symacct.proof.conditions import cut_conditions
 from symacct.syntax import parse
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def read_line(verdict: Verdict) -> str:
     extremum, threshold = verdict.extremum, verdict.threshold
     claim = _with_facts(verdict.claim, verdict.written or verdict.claim.text)
     taken = names_of(claim)
-    _, regions = cut_region(threshold.text if threshold else verdict.stated)
+    _, regions = cut_conditions(threshold.text if threshold else verdict.stated)
     conditions = [condition_said(one, taken) for one in regions]
     head = ""
     if extremum is not None:
