@@ -20,6 +20,7 @@ from symacct.counts import may_be_zero
 from symacct.derivation.lora import adapted
 from symacct.errors import RuleError, UsageError, unknown
 from symacct.holdings import Holdings
+from symacct.nodes import Graph
 from symacct.policy import Policy, whole_or_symbol
 from symacct.policy import checkpoint as named_checkpoint
 from symacct.policy import precision as named_precision
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
     from sympy import Expr
 
-    from symacct.nodes import Graph
 
 FORWARD = ("params", "tokens", "flops.forward", "memory.parameters", "memory.kv_cache")
 """Quantities that no backward pass is derived for."""

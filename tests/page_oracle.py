@@ -17,10 +17,10 @@ from symacct.evaluation import timing
 from symacct.machines import catalogue
 from symacct.machines import load as load_machine
 from symacct.policy import checkpoint, precision
+from symacct.proof.conditions import cut_conditions, read_conditions
 from symacct.proof.lookup import lookup, names_under
 from symacct.proof.machine_facts import read_facts
 from symacct.proof.prove import prove
-from symacct.proof.conditions import cut_conditions, read_conditions
 from symacct.sheet.page import page_data
 from symacct.syntax import walk
 from symacct.units import convert

@@ -925,7 +925,7 @@ def test_unreadable(raw, why):
 
 
 BOMBS = {
-    "digits": "9" * 201,
+    "digits": "9" * 701,
     "exponent": ["^", B, "65"],
     "power": ["^", ["^", ["^", B, "64"], "64"], "64"],
     "number": ["^", ["^", ["^", "99", "64"], "64"], "64"],

@@ -11,6 +11,7 @@ from symacct.printers import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from fractions import Fraction
 
     from sympy import Expr
 
@@ -51,7 +52,7 @@ class Condition:
         """The sorted names of the sizes in it."""
         return sorted({*names_of(self.left), *names_of(self.right)})
 
-    def holds(self, sizes: Mapping[str, int]) -> bool:
+    def holds(self, sizes: Mapping[str, int | Fraction]) -> bool:
         """Return whether it holds at these sizes.
 
         Raises:

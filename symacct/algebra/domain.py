@@ -175,11 +175,11 @@ class _Making:
         """Raise least values; yield what is no bound of that kind."""
         for one in conditions:
             bound = bound_of(one)
-            if bound is None or bound[0] in self.real or bound[1] is None:
+            name, low = bound[:2] if bound else ("", None)
+            if low is None or name in self.real:
                 yield one
-                continue
-            name, low, _ = bound
-            self.lower[name] = max(self.lower.get(name, 1), low)
+            else:
+                self.lower[name] = max(self.lower.get(name, 1), low)
 
     def binds(self, one: Condition) -> bool:
         """Say whether a condition leaves something out; that sizes are at least 1 is not so of real numbers."""

@@ -15,6 +15,7 @@ from symacct.errors import SizeError, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
+    from fractions import Fraction
 
 LARGEST_SIZE = 10**30
 
@@ -75,7 +76,7 @@ def _rename_bound(expr: Expr, taken: frozenset[Symbol]) -> Expr:
     return expr.xreplace(renamed)
 
 
-def evaluate(expr: Expr, sizes: Mapping[str, int]) -> Expr:
+def evaluate(expr: Expr, sizes: Mapping[str, int | Fraction]) -> Expr:
     """Return the exact value: a rational, or an algebraic number where a root stays.
 
     Raises:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from symacct import kernel
+from symacct.algebra.symbols import symbol
 from symacct.errors import LimitError, RuleError
 from symacct.proof.certificate import (
     POSITIVE,
@@ -20,6 +21,7 @@ from symacct.proof.certificate import (
     certify_min,
     certify_order,
     certify_refutation,
+    certify_refuted_iff,
     certify_refuted_limit,
     with_said,
 )
@@ -141,11 +143,18 @@ def certify(verdict: Verdict, account: Account | None = None) -> Certified:
 
 def _refutation(verdict: Verdict) -> Certificate | None:
     """Return the certificate that a claim fails at sizes, or in the limit."""
-    if verdict.sides is None or verdict.extremum is not None or verdict.threshold is not None:
+    if verdict.sides is None or verdict.extremum is not None:
         return None
     left, right = verdict.sides.left.expr, verdict.sides.right.expr
     relation, domain = verdict.claim.relation, verdict.box
-    point = verdict.decision.point
+    point, edge = verdict.decision.point, verdict.threshold
+    if edge is not None:
+        return None if point is None else _asked(
+            lambda: certify_refuted_iff(
+                (left, relation, right), (symbol(edge.name), edge.relation, edge.value), dict(point.sizes),
+                bounds_of(domain), domain.stated,
+            )
+        )  # fmt: skip
     if point is None:
         return _asked(
             lambda: certify_refuted_limit(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from symacct.algebra.condition import Condition
     from symacct.algebra.tables import Terms
 
-Sizes = Mapping[str, int]
+Sizes = Mapping[str, int | Fraction]
 Number = int | Fraction
 Value = Number | None
 Function = Callable[[Sizes], Value]
@@ -86,7 +86,7 @@ def _base(base: Expr) -> Callable[[Sizes], Number]:
         return lambda sizes: rounded(part(sizes))
     if isinstance(base, Abs):
         inside = _sum(read(base.args[0]))
-        return lambda sizes: abs(inside(sizes))
+        return lambda sizes: inside(sizes) if inside(sizes) >= 0 else -inside(sizes)
     if isinstance(base, log):
         return _logarithm(_sum(read(base.args[0])))
     if base.is_Add or base.is_Rational:

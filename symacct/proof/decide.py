@@ -279,7 +279,7 @@ def decide_growth(
     ways = rays(regime, sides)
     if not ways:
         return Decision("undecided", NO_SIZES)
-    limit = ratio_limit(*sides, regime.growing) if relation == "~" else None
+    limit = ratio_limit(sides[0], sides[1], regime.growing) if relation == "~" else None
     seen, why, ray = along_rays(sides, relation, regime, ways)
     if ray is not None:
         return Decision("refuted", f"{why} as {grown}", limit=limit, ray=ray.describe())

@@ -50,7 +50,7 @@ def sign_of(expr: Expr) -> Callable[[Sizes], int | None]:
     names = names_of(expr)
 
     def sign(sizes: Sizes) -> int | None:
-        value = fast(sizes)  # type: ignore[arg-type]
+        value = fast(sizes)
         if value is not None:
             return (value > 0) - (value < 0)
         for bits in BITS:
@@ -73,7 +73,7 @@ def sign_between(left: Expr, right: Expr) -> Callable[[Sizes], int | None]:
     gap: list[Callable[[Sizes], int | None]] = []
 
     def sign(sizes: Sizes) -> int | None:
-        one, other = (side(sizes) for side in sides)  # type: ignore[arg-type]
+        one, other = (side(sizes) for side in sides)
         if one is not None and other is not None:
             return (one > other) - (one < other)
         low, high = (
@@ -118,7 +118,7 @@ def holder(condition: Condition) -> Callable[[Sizes], bool]:
 def _is_zero(expr: Expr, sizes: Sizes) -> bool:
     """Say whether a formula is seen to be 0 at sizes, by exact arithmetic on roots."""
     try:
-        value = evaluate(expr, sizes)  # type: ignore[arg-type]
+        value = evaluate(expr, sizes)
         return is_zero(normal(expand_log(value, factor=True)) if value.has(log) else value)
     except (RuleError, SizeError, ZeroDivisionError):
         return False
@@ -166,7 +166,7 @@ class _Walk:
             return self.joined(expr, [self.value(part) for part in expr.args])
         names = names_of(expr)
         try:
-            return self.value(evaluate(expr, {name: self.sizes[name] for name in names}))  # type: ignore[arg-type]
+            return self.value(evaluate(expr, {name: self.sizes[name] for name in names}))
         except SizeError:
             raise UndefinedError(str(expr)[:64]) from None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from sympy import Integer, ceiling, floor, fraction, together
@@ -15,11 +16,10 @@ from symacct.algebra.normal import is_zero, normal
 from symacct.algebra.sign import sign_on_box
 from symacct.algebra.symbols import symbol
 from symacct.errors import FormulaError, RuleError, SizeError
-from symacct.proof.certified import certify_tending, certify_minimum
+from symacct.proof.certified import certify_minimum, certify_tending
 from symacct.proof.decide import NO_SIZES, Decision
 from symacct.proof.growth import rays, trend
 from symacct.proof.least import compare_least
-from symacct.syntax import read_formula
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -38,6 +38,8 @@ BARE = re.compile(
 )
 RELATION = re.compile(r"\s*(=)\s*(.+)", re.DOTALL)
 
+LEVEL = Fraction(0), Fraction(0)
+"""The order of what tends to a number."""
 NOT_NEGATIVE = ("positive", "nonnegative", "zero")
 
 
@@ -123,7 +125,7 @@ def judge_minimum(form: str, name: str, inner: Expr, claimed: Expr, domain: Doma
     _check_names(name, inner, claimed)
     tried = compare_least(form, name, inner, claimed, domain)
     if tried.point is not None:
-        return Decision("refuted", tried.reason, tried.point)
+        return Decision("refuted", tried.reason, tried.point, limit=_true_minimum(form, name, inner, domain))
     if not tried.points:
         return Decision("undecided", tried.reason or NO_SIZES)
     for place in places(form, name, inner, claimed, domain):
@@ -134,6 +136,15 @@ def judge_minimum(form: str, name: str, inner: Expr, claimed: Expr, domain: Doma
                 why = f"no real {name} gives less, and {name} = {place} gives that much"
             return Decision("proved", why, limit=claimed, certificate=made)
     return Decision("undecided", f"holds at {tried.points} points, not proved")
+
+
+def _true_minimum(form: str, name: str, inner: Expr, domain: Domain) -> Expr | None:
+    """Return the least value, or its place, where one is proved."""
+    best = stationary(inner, name, domain) if name in domain.real else None
+    if best is None:
+        return None
+    true = best if form == "argmin" else normal(substitute(inner, {name: best}))
+    return true if certify_minimum(form, name, inner, true, best, domain) is not None else None
 
 
 def _check_names(name: str, inner: Expr, claimed: Expr) -> None:
@@ -218,9 +229,9 @@ def judge_limit(
         if found is None:
             continue
         seen += 1
-        if found.factor != 0 and found.order > (0, 0):
+        if found.factor != 0 and found.order > LEVEL:
             return Decision("refuted", f"it grows without end as {name} -> oo", ray=ray.describe())
-        value = found.factor if found.order == (0, 0) else Integer(0)
+        value = found.factor if found.order == LEVEL else Integer(0)
         try:
             goal = evaluate(sides[1], dict(ray.fixed))
         except SizeError:

@@ -14,7 +14,6 @@ from symacct.algebra.domain import Domain, domain_of
 from symacct.algebra.evaluate import names_of, substitute
 from symacct.algebra.leading import leading_term
 from symacct.algebra.normal import is_zero, normal
-from symacct.algebra.symbols import symbol
 from symacct.errors import FormulaError, RuleError, SizeError
 from symacct.nodes import repeat_counts
 from symacct.proof.points import Space

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from symacct import formats
 from symacct.algebra.evaluate import names_of
 from symacct.claims import read_claim, resolve
-from symacct.errors import FormulaError, RuleError, UnitError
+from symacct.errors import RuleError, UnitError
 from symacct.evaluation import timing
 from symacct.evaluation.machine_names import machine_lets
 from symacct.evaluation.operations import TENSOR, VECTOR

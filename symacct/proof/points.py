@@ -73,14 +73,14 @@ class Space:
                 return None
             if value <= 0 and name in self.domain.real:
                 return None
-        if not all(check(point) for check in self.checks):  # type: ignore[arg-type]
+        if not all(check(point) for check in self.checks):
             return None
         found: Point = dict(point)
         for name, formula in self.given:
-            value = formula(point)  # type: ignore[arg-type]
-            if value is None or (name not in self.domain.real and Fraction(value).denominator != 1):
+            given = formula(point)
+            if given is None or (name not in self.domain.real and Fraction(given).denominator != 1):
                 return None
-            found[name] = value if name in self.domain.real else int(value)
+            found[name] = given if name in self.domain.real else int(given)
         return dict(sorted(found.items()))
 
     def small(self, tries: int = TRIES) -> Iterator[Point]:
@@ -110,7 +110,7 @@ class Space:
             gap = normal(one.left - one.right)
             slope = gap.diff(symbol(name)) if name in one.names and one.kind != "divides" else None
             if slope is not None and name not in names_of(slope):
-                top, steep = compiled(gap)({**base, name: 1}), compiled(slope)(base)  # type: ignore[arg-type]
+                top, steep = compiled(gap)({**base, name: 1}), compiled(slope)(base)
                 if top is not None and steep:
                     yield Fraction(1) - Fraction(top) / Fraction(steep)
         for expr in exprs:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from sympy import Expr
 
-    from symacct.algebra.tables import Monomial
     from symacct.algebra.domain import Domain
+    from symacct.algebra.tables import Monomial
     from symacct.proof.machine_facts import Facts
     from symacct.syntax import Tree
     from symacct.terms import Term

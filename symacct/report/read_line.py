@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from symacct.claims.said import condition_said, names_of, names_said, said
 from symacct.printers import text
-from symacct.proof.format_facts import CALLED
 from symacct.proof.conditions import cut_conditions
+from symacct.proof.format_facts import CALLED
 from symacct.syntax import parse
 
 if TYPE_CHECKING:

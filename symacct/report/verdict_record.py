@@ -12,9 +12,9 @@ from symacct.report.read_line import read_line
 if TYPE_CHECKING:
     from sympy import Expr
 
+    from symacct.proof.decide import Counterexample
     from symacct.proof.instead import Instead, LeadingOrder
     from symacct.proof.prove import Verdict
-    from symacct.proof.decide import Counterexample
     from symacct.proof.sources import Part
     from symacct.proof.threshold import Threshold
 

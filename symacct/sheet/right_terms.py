@@ -17,7 +17,8 @@ from symacct.errors import SymacctError
 from symacct.evaluation import timing
 from symacct.nodes import repeat_counts
 from symacct.printers import text as plain_text
-from symacct.proof.decide import decide
+from symacct.proof.decide import decide_growth
+from symacct.proof.growth import regimes_of
 from symacct.report.factor import factored
 from symacct.sheet.data import Cell, Math, Sign, Words
 from symacct.sheet.readback import value
@@ -147,7 +148,8 @@ def _true_order(exact: Expr | None, verdict: Verdict) -> Cell:
         return ()
     power = int(polynomial_degree(above, symbol(name)) - polynomial_degree(below, symbol(name)))
     true = symbol(name) ** power
-    if decide(exact, "Theta", true, verdict.box, verdict.growing).outcome != "proved":
+    regime = regimes_of(verdict.box.stated, {}, verdict.growing, verdict.box.real)
+    if decide_growth(exact, "Theta", true, regime).outcome != "proved":
         return ()
     return (Sign("="), Sign("Theta("), formula(plain_text(true), [name]), Sign(")"))
 

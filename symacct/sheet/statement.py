@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from symacct.claims import read_claim
 from symacct.evaluation.machine_names import NAMES, RIDGE
+from symacct.proof.conditions import cut_conditions
 from symacct.proof.extremum import read_extremum
 from symacct.proof.format_facts import FACTS
 from symacct.proof.machine_facts import RATE
-from symacct.proof.conditions import cut_conditions
 from symacct.proof.threshold import is_threshold, read_threshold
 from symacct.report.names import MEANINGS
 from symacct.sheet.data import Cell, Item, Math, Sign, Words
