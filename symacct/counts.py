@@ -75,12 +75,21 @@ def may_be_zero(graph: Graph) -> tuple[str, ...]:
     repeats = [node for node, _ in walk(graph.nodes) if isinstance(node, Repeat)]
     found = {free.name for repeat in repeats for free in repeat.count.free_symbols}
     forms = [(repeat.count, 0) for repeat in repeats]
-    forms += [(dim, 1) for dim in {dim for tensor in graph.tensors.values() for dim in tensor.dims}]
+    forms += [(form, 1) for form in _sizes(graph)]
     kept: list[str] = []
     for name in (name for name in graph.order if name in found):
         if not any(_breaks(form, least, name, kept) for form, least in forms):
             kept.append(name)
     return tuple(kept)
+
+
+def _sizes(graph: Graph) -> set[Expr]:
+    """Return what is at least 1 wherever it stands: sizes of tensors, windows, the number of tokens."""
+    found = {dim for tensor in graph.tensors.values() for dim in tensor.dims}
+    found |= {
+        t.mask.window for t in graph.tensors.values() if t.mask is not None and t.mask.window is not None
+    }
+    return found if graph.tokens is None else {*found, graph.tokens}
 
 
 def _breaks(form: Expr, least: int, name: str, zeros: Sequence[str]) -> bool:

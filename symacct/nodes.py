@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from sympy import Integer
 
-from symacct.algebra.contradiction import contradictory
+from symacct.algebra.contradiction import failing, require_together
 from symacct.algebra.evaluate import substitute
 from symacct.algebra.needs import needs
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr
 from symacct.errors import GraphError, SizeError, unknown
-from symacct.printers import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -180,10 +179,13 @@ class Graph:
         conditions = tuple(c.substitute(exact) for c in (*self.conditions, *needed))
         for before, condition in zip((*self.conditions, *needed), conditions, strict=True):
             if condition.is_impossible() and (condition.kind != "equal" or not condition.names):
-                raise _broken(self.name, before, condition, exact, self._way(before, condition))
-        always = tuple(c for c in conditions if c.kind != "equal" or not c.names)  # decoding drops equalities
-        if contradictory(always):
-            raise _contrary(self.name, always, exact)
+                raise SizeError(
+                    f"these sizes break a condition of graph {self.name}",
+                    expected=before.text,
+                    got=failing(condition, ", ".join(f"{k}={v}" for k, v in exact.items())),
+                    fix=self._way(before, condition),
+                )
+        require_together(conditions, f"graph {self.name}")
         known = {**{k: substitute(v, exact) for k, v in self.bound.items()}, **exact}
         tensors = {name: bind_tensor(t, exact) for name, t in self.tensors.items()}
         for tensor in tensors.values():
@@ -297,30 +299,6 @@ class Graph:
                 for slot, name in enumerate(node.ins):
                     if name in maker:
                         view.add_edge(maker[name], node.label, key=slot, tensor=name, slot=slot)
-
-
-def _broken(
-    graph: str, before: Condition, after: Condition, sizes: Mapping[str, Expr], fix: str
-) -> SizeError:
-    """Return the error for sizes at which a condition fails."""
-    given = ", ".join(f"{k}={v}" for k, v in sizes.items())
-    failing = f"{text(after.left)} does not divide {text(after.right)}" if after.kind == "divides" else ""
-    return SizeError(
-        f"these sizes break a condition of graph {graph}",
-        expected=before.text,
-        got=f"{failing}: {given}" if failing else given,
-        fix=fix,
-    )
-
-
-def _contrary(graph: str, conditions: tuple[Condition, ...], sizes: Mapping[str, Expr]) -> SizeError:
-    """Return the error for conditions that no sizes satisfy together."""
-    return SizeError(
-        f"no sizes satisfy all conditions of graph {graph}",
-        expected="conditions that hold together",
-        got=", ".join(one.text for one in conditions if not one.is_certain()),
-        fix=f"choose other sizes than {', '.join(f'{k}={v}' for k, v in sizes.items())}" if sizes else None,
-    )
 
 
 def _left_open(formula: Expr, names: list[str], value: Expr) -> Expr:

@@ -11,6 +11,8 @@ from sympy import Add, Poly
 
 from symacct.algebra.feasible import weights
 from symacct.algebra.normal import normal
+from symacct.errors import SizeError
+from symacct.printers import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -41,6 +43,36 @@ def contradictory(conditions: Iterable[Condition]) -> bool:
     if any(one.is_impossible() for one in given):
         return True
     return _falls_short(given) or _never_divides(given)
+
+
+def require_together(conditions: Sequence[Condition], where: str) -> None:
+    """Refuse conditions of a graph that no sizes satisfy; equalities are left out, as decoding drops them.
+
+    Raises:
+        SizeError: there are no such sizes.
+    """
+    always = [one for one in conditions if one.kind != "equal" or not one.names]
+    if contradictory(always):
+        raise SizeError(
+            "no sizes satisfy all conditions of the graph",
+            where=where,
+            expected="conditions that hold together",
+            got=", ".join(one.text for one in always if not one.is_certain()),
+            fix="choose other sizes, or write the words that ask for these otherwise",
+        )
+
+
+def failing(condition: Condition, sizes: str) -> str:
+    """Return what is said of a condition that fails at sizes.
+
+    >>> from symacct.algebra.condition import Condition
+    >>> from symacct.algebra.symbols import as_expr
+    >>> failing(Condition("divides", as_expr(2), as_expr(7)), "L=7")
+    '2 does not divide 7: L=7'
+    """
+    if condition.kind != "divides":
+        return sizes
+    return f"{text(condition.left)} does not divide {text(condition.right)}: {sizes}"
 
 
 def implied(condition: Condition, others: Sequence[Condition]) -> bool:

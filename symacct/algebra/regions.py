@@ -11,7 +11,7 @@ from fractions import Fraction
 from math import gcd, lcm, prod
 from typing import TYPE_CHECKING
 
-from sympy import factor_list
+from sympy import PolynomialError, factor_list
 
 from symacct.algebra.condition import Condition
 from symacct.algebra.maxima import Contest, points
@@ -148,10 +148,10 @@ class Regions:
 
     def _factored(self, poly: Poly) -> Poly:
         """Return a polynomial without the factors whose sign is certain, and with odd powers made 1."""
-        expr = self.ring.in_sizes(poly)
-        if not expr.is_polynomial(*expr.free_symbols):
-            return poly  # a sum of sizes stands below a line
-        _, factors = factor_list(expr)
+        try:
+            _, factors = factor_list(self.ring.in_sizes(poly))
+        except PolynomialError:  # a base is a quotient of sizes: nothing is known of its factors
+            return poly
         if len(factors) == 1 and factors[0][1] == 1:
             return poly
         left = self.ring.number(1)

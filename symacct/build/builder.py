@@ -6,12 +6,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from symacct.algebra.condition import merge
-from symacct.algebra.contradiction import contradictory, implied
+from symacct.algebra.contradiction import implied, require_together
 from symacct.build.networks import Networks
 from symacct.build.remat import Remats
 from symacct.build.repeats import Repeats
 from symacct.build.scope import Var
-from symacct.errors import GraphError, SizeError
+from symacct.errors import GraphError
 from symacct.nodes import Graph
 
 if TYPE_CHECKING:
@@ -59,12 +59,7 @@ class Builder(Networks, Repeats, Remats):
     def _conditions(self) -> tuple[Condition, ...]:
         """Return the conditions without those that follow from others; refuse what no sizes satisfy."""
         known = merge(self.conditions)
-        if contradictory(one for one in known if one.kind != "equal"):  # decoding drops equalities
-            raise SizeError(
-                f"no sizes satisfy all conditions of graph {self.name}",
-                expected="conditions that hold together",
-                got=", ".join(one.text for one in known),
-            )
+        require_together(known, f"graph {self.name}")
         for one in known:
             others = tuple(other for other in known if other is not one)
             always = [other for other in others if other.kind != "equal"]

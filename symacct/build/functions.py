@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr
-from symacct.build.foreign import unknown_word
 from symacct.build.scope import Scope, Var
+from symacct.build.unknown_words import unknown_word
 from symacct.build.words import fit, worded
 from symacct.errors import GraphError, unknown
 from symacct.ops.cast import Cast

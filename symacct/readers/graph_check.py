@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from symacct.algebra.condition import merge
-from symacct.algebra.contradiction import contradictory, implied
+from symacct.algebra.contradiction import implied, require_together
 from symacct.build.reserved import free_names
 from symacct.counts import of_graph
 from symacct.errors import SizeError, unknown
@@ -52,12 +52,7 @@ def _with_needs(graph: Graph) -> Graph:
     if not missing:
         return graph
     whole = merge((*graph.conditions, *missing))
-    if contradictory(one for one in whole if one.kind != "equal"):
-        raise SizeError(
-            f"no sizes satisfy all conditions of graph {graph.name}",
-            expected="conditions that hold together",
-            got=", ".join(one.text for one in whole),
-        )
+    require_together(whole, f"graph {graph.name}")
     return replace(graph, conditions=whole)
 
 
