@@ -124,7 +124,9 @@ def test_what_counts_is_said():
 
 def test_a_graph_without_tokens():
     """Work and time are enough: a dot product of 10^9 in a millisecond."""
-    made = mfu("dot", Measurement(time="1 ms"), sizes={"N": 10**9}, on="lecture:h100", dtype="fp32")
+    policy = derive(load("dot"), precision="fp32").policy
+    sizes, time = {"N": 10**9}, Measurement(time="1 ms")
+    made = mfu("dot", time, sizes=sizes, on="lecture:h100", dtype="fp32", policy=policy)
     account = derive(load("dot"), sizes={"N": 10**9})
     assert made.mfu == Fraction(int(account.value("flops.model")) * 1000, 675 * 10**11)
 
