@@ -18,6 +18,8 @@ from symacct.printers.latex import COMMANDS
 from symacct.printers.latex import NOTATION as LATEX
 from symacct.printers.mathml import NOTATION as MATHML
 from symacct.printers.walk import ATOM, POWER, PRODUCT, SUM, Notation, Piece
+from symacct.syntax import walk
+from symacct.units import is_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,6 +108,7 @@ class _Writer:
         self.notation = spelling.notation
         self.text = math.text
         self.names = math.names
+        self.amounts = SUM if any(_is_unit_word(part) for part in walk(math.tree)) else PRODUCT
 
     def piece(self, tree: Tree) -> Piece:
         """Return a part, printed."""
@@ -179,7 +182,7 @@ class _Writer:
         last = tree.parts[-1]
         if last.form == "unit" and len(tree.parts) == 2 and tree.parts[0].form == "number":
             number = self.piece(tree.parts[0]).text
-            return Piece(self.joined(number, self.unit(last.name)), PRODUCT)
+            return Piece(self.joined(number, self.unit(last.name)), self.amounts)
         runs: list[list[Piece]] = [[self.factor(tree.parts[0])]]
         between = [""]
         for before, part in pairwise(tree.parts):
@@ -230,6 +233,11 @@ def _without_minus(tree: Tree) -> Tree | None:
         return None
     first = _without_minus(tree.parts[0])
     return None if first is None else replace(tree, parts=(first, *tree.parts[1:]))
+
+
+def _is_unit_word(tree: Tree) -> bool:
+    """Say whether a part is a name that is the word of a unit, beside which an amount has brackets."""
+    return tree.form == "name" and len(tree.name) > 1 and is_unit(tree.name)
 
 
 def _is_word(tree: Tree) -> bool:
