@@ -14,7 +14,7 @@ from math import ceil, isqrt, prod
 
 POINTS, ENOUGH, TRIES = 40, 3, 400
 GRID, MOST_GRID = (1, 40, 7, 4, 2), 64
-TOLERANCE, LONGEST, FAR = 1e-9, 500, (10**2, 10**3, 10**4)
+TOLERANCE, LONGEST, FAR, LARGEST_FLOAT = 1e-9, 500, (10**2, 10**3, 10**4), 1e6
 
 
 class TooLongError(Exception):
@@ -54,6 +54,8 @@ def value_of(expr, sizes):  # noqa: PLR0911 (one for each kind of expression)
 
 def near(value):
     """Return an integer that a float is within rounding of, or the value."""
+    if isinstance(value, float) and abs(value) > LARGEST_FLOAT:
+        raise TooLongError  # floats are too coarse to be rounded there
     close = isinstance(value, float) and abs(value - round(value)) <= TOLERANCE * max(1, abs(value))
     return round(value) if close else value
 
@@ -363,6 +365,14 @@ def true_point(certificate, sizes):
 
 def judged(draw, certificate):
     """Return what an accepted certificate is worth: true, FALSE, or too few points to tell."""
+    try:
+        return worth(draw, certificate)
+    except (TooLongError, OverflowError):
+        return "few points"
+
+
+def worth(draw, certificate):
+    """Return what an accepted certificate is worth, where its sums and floats can be worked out."""
     statement, rule = certificate["statement"], certificate["proof"]["rule"]
     said = statement.get("claim", statement)
     if rule in {"point", "lower", "missed"}:

@@ -96,6 +96,7 @@ def value_at(expr: Any, point: Point, meter: Meter) -> Span:
         return sum_at(args, point, meter)
     if head == "^":
         need(len(args) == 2 and 0 <= integer(args[1]) <= MOST_POWER, "an exponent is out of range")
+        meter.spend(integer(args[1]))
         return reduce(product, [value_at(args[0], point, meter)] * integer(args[1]), (Fraction(1),) * 2)
     values = [value_at(arg, point, meter) for arg in args]
     if head in {"+", "*"}:
