@@ -293,7 +293,7 @@ class Case:
                     for name, size in found.items()
                 }
                 fits = all(v > (one.least or 0) for n, v in real.items() if (one := self.variables[n]).above)
-                if fits and all(one.holds(real) for one in conditions):  # type: ignore[arg-type]
+                if fits and all(one.holds(real) for one in conditions):
                     yield {name: number(value) for name, value in real.items()}
 
 

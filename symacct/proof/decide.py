@@ -254,7 +254,7 @@ def _more(point: Mapping[str, object], shown: Sequence[str]) -> Iterable[str]:
 
 
 def _value(side: Expr, point: Mapping[str, int | Fraction]) -> Expr:
-    return evaluate(side, {name: point[name] for name in names_of(side)})  # type: ignore[misc]
+    return evaluate(side, {name: point[name] for name in names_of(side)})
 
 
 # ---- growth ----

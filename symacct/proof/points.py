@@ -57,12 +57,12 @@ class Space:
         return sorted(found - set(self.domain.replaced))
 
     @cached_property
-    def checks(self) -> list[Callable[[Mapping[str, int]], bool]]:
+    def checks(self) -> list[Callable[[Mapping[str, int | Fraction]], bool]]:
         """What each point satisfies."""
         return [holder(one) for one in self.domain.conditions]
 
     @cached_property
-    def given(self) -> list[tuple[str, Callable[[Mapping[str, int]], int | Fraction | None]]]:
+    def given(self) -> list[tuple[str, Callable[[Mapping[str, int | Fraction]], int | Fraction | None]]]:
         """The sizes that others give."""
         return [(name, compiled(value)) for name, value in sorted(self.domain.replaced.items())]
 

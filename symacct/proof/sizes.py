@@ -35,8 +35,8 @@ class Made:
     """How sizes are made: free ones with their least values, and formulas for the others in order."""
 
     lower: Mapping[str, int]
-    formulas: tuple[tuple[str, Callable[[Mapping[str, int]], Value]], ...]
-    holds: tuple[Callable[[Mapping[str, int]], bool], ...]
+    formulas: tuple[tuple[str, Callable[[Mapping[str, int | Fraction]], Value]], ...]
+    holds: tuple[Callable[[Mapping[str, int | Fraction]], bool], ...]
     names: tuple[str, ...]
     least: tuple[tuple[str, int], ...]
 
