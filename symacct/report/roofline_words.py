@@ -71,7 +71,7 @@ def _linear(expr: Expr, ridge_symbol: Expr, order: Sequence[str]) -> str:
 
 
 def above(measured: Iterable[Measured], mades: Iterable[Roofline]) -> Iterator[str]:
-    """Yield which measured points are above every roof: bytes or work faster than any of the machines has them.
+    """Yield which measured points are above every roof: bytes or work faster than any machine has them.
 
     The roof of work is the highest that is drawn: what a point computes in is not said.
     """
