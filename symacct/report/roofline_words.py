@@ -71,22 +71,28 @@ def _linear(expr: Expr, ridge_symbol: Expr, order: Sequence[str]) -> str:
 
 
 def above(measured: Iterable[Measured], mades: Iterable[Roofline]) -> Iterator[str]:
-    """Yield which measured points are above the roof: bytes or work faster than a machine has them.
+    """Yield which measured points are above every roof: bytes or work faster than any machine has them.
 
     The roof of work is the highest that is drawn: what a point computes in is not said.
     """
-    for made in mades:
-        if made.machine is None:
-            continue
-        width = as_fraction(made.rates.bandwidth())
-        peaks = [as_fraction(roof.ridge) * width for roof in made.roofs]
-        for one in measured:
-            found = [(one.moved / one.seconds, width, "byte/s", made.over or "main memory")]
-            found += [(one.flops / one.seconds, max(peaks), "FLOP/s", "its highest peak")] if peaks else []
-            for rate, most, unit, what in found:
-                if rate > most:
-                    said = f"{brief(rate, unit)} where {what} has {brief(most, unit)}"
-                    yield f"point {one.name} is above the roof of {made.machine.name}: {said}"
+    drawn = [made for made in mades if made.machine is not None]
+    for one in measured:
+        found = [list(_faster(one, made)) for made in drawn]
+        if all(found):
+            yield from (said for each in found for said in each)
+
+
+def _faster(one: Measured, made: Roofline) -> Iterator[str]:
+    """Yield what of a point is faster than a machine."""
+    assert made.machine is not None
+    width = as_fraction(made.rates.bandwidth())
+    peaks = [as_fraction(roof.ridge) * width for roof in made.roofs]
+    found = [(one.moved / one.seconds, width, "byte/s", made.over or "main memory")]
+    found += [(one.flops / one.seconds, max(peaks), "FLOP/s", "its highest peak")] if peaks else []
+    for rate, most, unit, what in found:
+        if rate > most:
+            said = f"{brief(rate, unit)} where {what} has {brief(most, unit)}"
+            yield f"point {one.name} is above the roof of {made.machine.name}: {said}"
 
 
 def decimal(value: Fraction) -> str:
