@@ -62,7 +62,7 @@ def node(form, *parts, name=""):
     return Tree(form, 0, 0, parts, name)
 
 
-def grown(dice, names, deep, units=True):
+def grown(dice, names, deep, *, units=True):
     """A random tree of any form."""
     forms = ("number", "name", "name", "quantity") if units else ("number", "name")
     if deep:
@@ -76,7 +76,7 @@ def grown(dice, names, deep, units=True):
         return node("product", leaf("number", value=dice.choice(NUMBERS)), leaf("unit", dice.choice(UNITS)))
 
     def part():
-        return grown(dice, names, deep - 1, units)
+        return grown(dice, names, deep - 1, units=units)
 
     if form in {"sum", "product"}:
         return node(form, *(part() for _ in range(dice.randint(2, 4))))
@@ -110,7 +110,7 @@ def test_a_written_tree_is_read_as_the_same_tree(seed):
 OPERATORS = {ast.Add: "sum", ast.Mult: "product", ast.Div: "quotient", ast.Pow: "power"}
 
 
-def of_python(node_):
+def of_python(node_):  # noqa: PLR0911 (one for each form)
     """Python's reading of a formula, in two-part form."""
     if isinstance(node_, ast.Expression):
         return of_python(node_.body)
