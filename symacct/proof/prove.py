@@ -120,6 +120,7 @@ def prove(
     on: str | None = None,
     dirs: Sequence[str | Path] = (),
     dtype: str | None = None,
+    declared: Iterable[str] = (),
 ) -> Verdict:
     """Judge a claim against an account, or compare formulas where there is none.
 
@@ -136,6 +137,7 @@ def prove(
         on: the machine whose times and figures are meant; without one times are formulas in its symbols.
         dirs: folders with more machines.
         dtype: the format whose peak is meant; that of the activations where none is named.
+        declared: words that are names, as ``--names`` declares them.
 
     Raises:
         SymacctError: the claim cannot be read, a name is unknown, or units disagree.
@@ -157,8 +159,12 @@ def prove(
     written = read_threshold(bare, names) if is_threshold(bare) else None
     extremum = read_extremum(bare)
     stated = written.condition if written else extremum.equation if extremum else bare
-    claim = facts.claim(stated, names, account)
     assume = tuple(assume)
+    index = [extremum.name] if extremum else []
+    claim = facts.claim(
+        stated, names, account, declared=(*declared, *index), whole=text,
+        beside=(*where, *assume, *([written.threshold] if written else ())),
+    )  # fmt: skip
     facts.check_region(where, assume)
     assumptions = _assumed(assume, claim, account, sizes, grow)
     assumptions.conditions += read_region(where, claim.names)
