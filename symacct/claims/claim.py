@@ -94,7 +94,7 @@ def read_claim(
     given, conditions, more = tuple(lets), tuple(beside), tuple(declared)
 
     def read(one: str) -> Claim:
-        return _read(one, names, quantities, given, more, conditions)
+        return _read(one, names, quantities, given, more, conditions, whole)
 
     try:
         return read(text)
@@ -109,6 +109,7 @@ def _read(
     lets: tuple[str, ...],
     declared: tuple[str, ...],
     beside: tuple[str, ...],
+    whole: str | None,
 ) -> Claim:
     parts = parts_of(text, names or ())
     bound = [Bound(name, span, Source(let).text, given=True) for let in lets for name, span in (binding_of(let),)]
@@ -117,6 +118,7 @@ def _read(
     sizes = frozenset(names or ()) | {check_name(name) for name in declared}
     evidence = names.evidence if isinstance(names, Names) else NOTHING
     reader = _Reader(sizes, quantities, parts, bound, free=names is None, evidence=evidence)
+    reader.whole = whole
     for one in beside:
         reader.statement.condition(one)
     return reader.claim()
@@ -149,6 +151,7 @@ class _Reader:
         evidence: Evidence,
     ) -> None:
         self.sizes = sizes
+        self.whole: str | None = None
         self.parts = parts
         self.bound = bound
         self.free = free
@@ -236,6 +239,8 @@ class _Reader:
         simple = re.fullmatch(r"[\w.]+", formula) is not None
         inner = found.sub(lambda _: formula if simple else f"({formula})", one.formula)
         text, span = one.text, one.span
+        if self.whole is not None and self.whole[span.start : span.end] == text[span.start : span.end]:
+            text = self.whole
         line = f"{text[: span.start]} {inner} {text[span.end :].lstrip()}".strip()
         line = re.sub(r" +([,;])", r"\1", re.sub(r"  +", " ", line))
         fixes = [line]

@@ -46,7 +46,7 @@ class Context:
         spaced = raw.spaced or (latex and raw.upright)
         before = self.last[-1] if self.last else ""
         if self.in_unit:
-            if before == "*":
+            if before == "*" or self.last[-2:] == ["*", "("]:
                 return "times"
             return "below" if before == "/" or self.last[-2:] == ["/", "("] else "beside"
         if before == "raised" or any(self.last[-len(one) :] == one for one in (*EXPONENTS, *BRACKETED)):
