@@ -38,13 +38,16 @@ class Amount:
     notes: tuple[str, ...] = ()
 
 
-def amount(text: str, to: str | None = None, lets: Sequence[str] = ()) -> Amount:
+def amount(
+    text: str, to: str | None = None, lets: Sequence[str] = (), names: Sequence[str] = ()
+) -> Amount:
     """Return what a formula of numbers and units comes to, exactly, in base units.
 
     Args:
         text: the formula: ``640 GB / (12 byte/param)``.
         to: the unit that it is to have, checked against the formula's.
         lets: names, each ``NAME = FORMULA``.
+        names: words that are names, as ``--names`` declares them; each needs a value all the same.
 
     Raises:
         UnitError: units disagree; the error has the place and the corrected line.
@@ -55,6 +58,10 @@ def amount(text: str, to: str | None = None, lets: Sequence[str] = ()) -> Amount
     (140000000000, 'byte')
     """
     wanted = None if to is None else read_unit(to)[1]
+    unbound = [name for name in names if name not in {binding_of(let)[0] for let in lets}]
+    if unbound:
+        what, fix = f"{unbound[0]} has no value", f"write --let '{unbound[0]} = ...'"
+        raise UnknownNameError(what, expected="a value for each name", got=unbound[0], fix=fix)
     try:
         return _worked_out(text, to, wanted, lets)
     except AmbiguousError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from symacct.claims import Claim, Dims, Sides, read_claim, resolve
 from symacct.claims.check import UnlikeError, walk
@@ -35,6 +35,8 @@ def typed_of(
     names: set[str] | None,
     lets: Sequence[str],
     find: Callable[[str], Quantity] | None,
+    declared: Sequence[str] = (),
+    beside: Sequence[str] = (),
 ) -> Typed:
     """Return the condition with the unit that the unknown must have; a size has none.
 
@@ -42,7 +44,8 @@ def typed_of(
         SymacctError: it cannot be read, or has no unit that fits.
     """
     quantities = QUANTITIES if find is not None else ()
-    plain = read_claim(text, names, quantities, lets, declared=[name])
+    more: dict[str, Any] = {"declared": dict.fromkeys([name, *declared]), "beside": beside}
+    plain = read_claim(text, names, quantities, lets, **more)
     if any(one.name == name for one in plain.where):
         what = f"{name} is the unknown, and is bound"
         raise FormulaError(
@@ -53,7 +56,7 @@ def typed_of(
     tried = [Dims()]
     for dims in tried:
         try:
-            ways.append(_read(text, name, names, quantities, lets, find, dims))
+            ways.append(_read(text, name, names, quantities, lets, find, dims, more))
         except SymacctError as error:
             if dims.pure:
                 if not isinstance(error, UnitError):
@@ -116,9 +119,10 @@ def _read(
     lets: Sequence[str],
     find: Callable[[str], Quantity] | None,
     dims: Dims,
+    more: dict[str, Any],
 ) -> Typed:
     own = [] if dims.pure else [f"{name} = {name}{_factor(dims)}"]
-    claim = read_claim(text, names, quantities, [*own, *lets], declared=[name])
+    claim = read_claim(text, names, quantities, [*own, *lets], **more)
     sides = resolve(claim, find)
     scope = Scope(find)
     bound = [scope.bind(one).dims for one in claim.where]

@@ -129,7 +129,7 @@ def gather(raws: Sequence[Raw], known: Vocabulary, *, latex: bool) -> Evidence:
     units = False
     for place, raw in enumerate(raws):
         if raw.kind != "word":
-            context.take(raw.kind, raw.text)
+            context.take({"percent": "unit", "call": "function"}.get(raw.kind, raw.kind), raw.text)
             continue
         position = context.position(raw, latex=latex)
         kind = _kind(raws, place, position, known, latex=latex)
