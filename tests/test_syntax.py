@@ -426,7 +426,9 @@ def test_units_in_formulas():
     assert units("10^9 byte + 10⁹ byte", []) == ["byte", "byte"]
     assert units("(6 FLOP)/token", []) == ["FLOP", "token"]
     assert units("2 B/parameter + 3 bytes per token", []) == ["B/parameter", "bytes/token"]
-    for text in ("N FLOP", "3 h + h", "FLOP", "2 B", "N^2 s", "7 B parameter", "640 GB / 12 byte/param"):
+    assert units("N FLOP + N^2 s", ["N"]) == ["FLOP", "s"]
+    assert units("(80-16) GB + ceil(N) ms", ["N"]) == ["GB", "ms"]
+    for text in ("3 h + h", "FLOP", "2 B", "N*FLOP", "7 B parameter", "640 GB / 12 byte/param"):
         with pytest.raises(SymacctError):
             units(text, ["N"])
 

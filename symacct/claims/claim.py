@@ -243,7 +243,7 @@ class _Reader:
             text = self.whole
         line = f"{text[: span.start]} {inner} {text[span.end :].lstrip()}".strip()
         line = re.sub(r" +([,;])", r"\1", re.sub(r"  +", " ", line))
-        fixes = [line]
+        fixes = [] if re.search(rf"(?<![\w.]){re.escape(one.name)}(?!\w)", inner) else [line]
         if other.name in self.sizes and not self.free:
             fixes.append(f"--rename {one.name}={other.name},...      (the size {other.name} of the graph)")
         place = text.find(other.name, span.start)

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from symacct.syntax.words import Vocabulary
 
+MOST_BESIDE, MOST_FACTORS = 40, 200
+"""So many pieces are looked at around a word: nobody writes longer products by hand."""
 KEEPS_UNIT = frozenset({"*", "/", "^", "(", ")"})
 EXPONENTS = (["^", "number"], ["^", "-", "number"])
 BRACKETED = (["^", "(", "number", ")"], ["^", "(", "-", "number", ")"])
@@ -173,8 +175,8 @@ def context_is_unit(position: Position) -> bool:
 
 def others_beside(raws: Sequence[Raw], place: int) -> Iterator[Raw]:
     """Yield the other words in the run of words without signs in which one stands; powers stand in it too."""
-    yield from _words(raws[place + 1 :])
-    yield from _words(raws[:place][::-1])
+    yield from _words(raws[place + 1 : place + 1 + MOST_BESIDE])
+    yield from _words(raws[max(0, place - MOST_BESIDE) : place][::-1])
 
 
 def _words(raws: Iterable[Raw]) -> Iterator[Raw]:
@@ -190,8 +192,8 @@ def factors_beside(raws: Sequence[Raw], place: int) -> Iterator[Raw]:
 
     What follows a ``/`` is below the line, up to the next ``*``.
     """
-    yield from _factors(raws, range(place + 1, len(raws)), forward=True)
-    yield from _factors(raws, range(place - 1, -1, -1), forward=False)
+    yield from _factors(raws, range(place + 1, min(len(raws), place + MOST_FACTORS)), forward=True)
+    yield from _factors(raws, range(place - 1, max(-1, place - MOST_FACTORS), -1), forward=False)
 
 
 def _factors(raws: Sequence[Raw], places: range, *, forward: bool) -> Iterator[Raw]:

@@ -321,6 +321,7 @@ class Tokenizer:
         return any(
             self.named(one.text) or (letters := letters_of(one.text) or []) and all(map(self.stands, letters))
             for one in factors_beside(self.raws, place)
+            if one.text != self.raws[place].text
         )
 
     def before_unit(self, place: int) -> bool:
