@@ -38,9 +38,7 @@ class Amount:
     notes: tuple[str, ...] = ()
 
 
-def amount(
-    text: str, to: str | None = None, lets: Sequence[str] = (), names: Sequence[str] = ()
-) -> Amount:
+def amount(text: str, to: str | None = None, lets: Sequence[str] = (), names: Sequence[str] = ()) -> Amount:
     """Return what a formula of numbers and units comes to, exactly, in base units.
 
     Args:

@@ -112,7 +112,9 @@ def _read(
     whole: str | None,
 ) -> Claim:
     parts = parts_of(text, names or ())
-    bound = [Bound(name, span, Source(let).text, given=True) for let in lets for name, span in (binding_of(let),)]
+    bound = [
+        Bound(name, span, Source(let).text, given=True) for let in lets for name, span in (binding_of(let),)
+    ]
     bound += [Bound(name, span, parts.text, given=False) for name, span in parts.where]
     check_twice([one.name for one in bound], parts.text)
     sizes = frozenset(names or ()) | {check_name(name) for name in declared}
@@ -222,7 +224,9 @@ class _Reader:
             if not ready:
                 first = waiting[0][0]
                 what = f"{first.name} is bound through itself"
-                raise FormulaError(what, where=first.text[:72], expected="a formula without it", got=first.formula[:64])
+                raise FormulaError(
+                    what, where=first.text[:72], expected="a formula without it", got=first.formula[:64]
+                )
             made |= {one.name: Binding(one.name, tree, one.text) for one, tree, _ in ready}
             waiting = [row for row in waiting if row[0].name not in made]
         return tuple(made.values())

@@ -159,7 +159,9 @@ class _Splitter:
             raise self.unbounded(start, main)
         if tolerance is not None:
             if relation not in {"=", "within"}:
-                raise self.fail("within follows an equation", main, "A = B within 3 %", f"{relation} ... within")
+                raise self.fail(
+                    "within follows an equation", main, "A = B within 3 %", f"{relation} ... within"
+                )
             relation = "within"
         for name, first, last in (("left", 0, start), ("right", after, main)):
             if not self.plain[first:last].strip():
@@ -178,7 +180,9 @@ class _Splitter:
             return end, end, None
         if found["percent"] is None or self.plain[found.end() : end].strip(" ,;"):
             got = self.plain[found.start() : end].strip()
-            raise self.fail("within is followed by a percentage", found.start(), "within 3 %", MARKS.sub("", got))
+            raise self.fail(
+                "within is followed by a percentage", found.start(), "within 3 %", MARKS.sub("", got)
+            )
         return found.start(), end, Fraction(found["share"]) / 100
 
     def unbounded(self, place: int, end: int) -> FormulaError:
@@ -189,7 +193,9 @@ class _Splitter:
         sign = text[start] if text[start] != "\\" else "\\approx"
         leading = f"{text[:start]}~{text[start + len(sign) :]}"
         what = "how near two sides are is not said"
-        return self.fail(what, place, "A ≈ B within P %, or A ~ B for the leading term", "≈", said([near, leading]))
+        return self.fail(
+            what, place, "A ≈ B within P %, or A ~ B for the leading term", "≈", said([near, leading])
+        )
 
     def growing(self, match: re.Match[str]) -> Iterator[str]:
         for name in re.split(r"\s*(?:,|\band\b)\s*", MARKS.sub("", match["names"])):

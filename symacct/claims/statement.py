@@ -91,7 +91,9 @@ class Statement:
     def new_names(self) -> Iterator[str]:
         """Yield the names that the parts have and nobody declares."""
         for one in (*self.parts, *self.beside):
-            yield from (token.text for token in one.tokens if token.kind == "name" and self.is_new(token.text))
+            yield from (
+                token.text for token in one.tokens if token.kind == "name" and self.is_new(token.text)
+            )
 
     def is_new(self, name: str) -> bool:
         """Say whether a name is declared nowhere."""

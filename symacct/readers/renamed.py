@@ -32,7 +32,9 @@ def read_renames(text: str) -> dict[str, str]:
             raise FormulaError("a size is renamed as NEW=SIZE", expected="N=H,H=K", got=entry.strip()[:64])
         if check_name(new) in found or check_name(old) in found.values():
             what = f"{new if new in found else old} is renamed twice"
-            raise FormulaError(what, where=text[:72], expected="each letter and each size once", got=entry[:64])
+            raise FormulaError(
+                what, where=text[:72], expected="each letter and each size once", got=entry[:64]
+            )
         found[new] = old
     return found
 
@@ -79,7 +81,9 @@ def renamed(graph: Graph, renames: Mapping[str, str] | str) -> Graph:
         conditions=tuple(one.substitute(exact) for one in graph.conditions),
         tokens=None if graph.tokens is None else substitute(graph.tokens, exact),
         bound=MappingProxyType(called({name: substitute(one, exact) for name, one in graph.bound.items()})),
-        aliases=MappingProxyType(called({name: substitute(one, exact) for name, one in graph.aliases.items()})),
+        aliases=MappingProxyType(
+            called({name: substitute(one, exact) for name, one in graph.aliases.items()})
+        ),
     )
 
 

@@ -66,7 +66,7 @@ class Context:
         return self.last[-len(found) - 1 : -len(found)] == ["number"]
 
 
-def may_be_unit(known: Vocabulary, raws: Sequence[Raw], place: int, *, in_unit: bool) -> bool:
+def may_be_unit(known: Vocabulary, raws: Sequence[Raw], place: int, position: Position) -> bool:
     """Say whether a word is the name of a unit; ``B`` is one only above or below another: ``B/s``."""
     word, is_a_unit = raws[place].text, known.is_unit
     if is_a_unit is None:
@@ -76,7 +76,7 @@ def may_be_unit(known: Vocabulary, raws: Sequence[Raw], place: int, *, in_unit: 
     line, *after = raws[place + 1 : place + 4]
     below = [one for one in after if not one.is_sign("(")][:1]
     quotient = line.is_sign("/") and below and below[0].kind == "word" and is_a_unit(below[0].text)
-    return in_unit or bool(quotient)
+    return position == "below" or bool(quotient)
 
 
 def is_called(raws: Sequence[Raw], place: int) -> bool:
@@ -157,7 +157,7 @@ def _kind(raws: Sequence[Raw], place: int, position: Position, known: Vocabulary
         return "function" if key(raw.text) in FUNCTIONS else "unsure"
     if is_suffix(known, raws, place, position):
         return "number"
-    unit = position != "open" and not plain and may_be_unit(known, raws, place, in_unit=context_is_unit(position))
+    unit = position != "open" and not plain and may_be_unit(known, raws, place, position)
     if unit:
         return "unsure" if declared else "unit"
     if raw.text in SUFFIXES and not is_powered(raws, place):

@@ -227,7 +227,7 @@ class Tokenizer:
             AmbiguousError: it may be a name just as well.
         """
         raw = self.raws[place]
-        if position == "open" or not may_be_unit(self.known, self.raws, place, in_unit=self.context.in_unit):
+        if position == "open" or not may_be_unit(self.known, self.raws, place, position):
             return False
         if self.latex and not raw.upright:
             if is_letter(raw.text) and self.lone_letter(place, position):
@@ -268,7 +268,12 @@ class Tokenizer:
     def lone_letter(self, place: int, position: Position) -> bool:
         """Say whether a letter in LaTeX stands alone behind a number where units are written, and is no name."""
         alone = position in {"digits", "number"} and not any(others_beside(self.raws, place))
-        return alone and self.evidence.units and self.known.free and not self.known.declares(self.raws[place].text)
+        return (
+            alone
+            and self.evidence.units
+            and self.known.free
+            and not self.known.declares(self.raws[place].text)
+        )
 
     def quantity(self, place: int) -> None:
         """Append a quantity; one that is a unit too is refused behind a number."""
@@ -291,7 +296,7 @@ class Tokenizer:
         loose = position == "number" and not self.latex and self.known.is_unit is not None
         if raw.text not in SUFFIXES or raw.upright or not (position == "digits" or loose):
             return False
-        if raw.text == "B" and may_be_unit(self.known, self.raws, place, in_unit=self.context.in_unit):
+        if raw.text == "B" and may_be_unit(self.known, self.raws, place, position):
             return False
         if is_suffix(self.known, self.raws, place, position):
             self.scaled(raw)
@@ -336,7 +341,9 @@ class Tokenizer:
         start = self.source.start(self.raws[place].place)
         return self.source.error(what, start, expected=expected, got=got[:64], fix=fix)
 
-    def refused(self, what: str, place: int, readings: Sequence[str], edits: Sequence[Edit]) -> AmbiguousError:
+    def refused(
+        self, what: str, place: int, readings: Sequence[str], edits: Sequence[Edit]
+    ) -> AmbiguousError:
         """Return the error for a word with several readings."""
         raw = self.raws[place]
         return ambiguous(what, self.source.caret(raw.place), raw.text, readings, self.source.shown, edits)
@@ -380,7 +387,9 @@ class Tokenizer:
         """Return the error for a letter behind digits that is a suffix or a name."""
         raw, number = self.raws[place], self.tokens[-1]
         digits = self.source.text[number.start : number.end]
-        value = f"{digits}e{POWERS[raw.text]}" if raw.text in POWERS else str(number.value * SUFFIXES[raw.text])
+        value = (
+            f"{digits}e{POWERS[raw.text]}" if raw.text in POWERS else str(number.value * SUFFIXES[raw.text])
+        )
         if "e" in digits.lower() and raw.text in POWERS:
             value = str(number.value * SUFFIXES[raw.text])
         whole = Edit(number.start, self.source.end(raw.end), value)
@@ -402,7 +411,10 @@ class Tokenizer:
         """Return the error for capitals behind digits where nothing says which names they are."""
         raw = self.raws[place]
         product = "*".join(letters)
-        edits = [self.apart(place)._replace(end=self.source.end(raw.end), new=f"*{product}"), self.apart(place)]
+        edits = [
+            self.apart(place)._replace(end=self.source.end(raw.end), new=f"*{product}"),
+            self.apart(place),
+        ]
         what = f"{raw.text} may be one name or a product of letters"
         return self.refused(what, place, [f"{product} (or --names {','.join(letters)})", raw.text], edits)
 
@@ -472,7 +484,9 @@ class Tokenizer:
         try:
             resolve(word)
         except UnitError as error:
-            if error.what.startswith("unknown unit") and (error.fix is None or position not in {"digits", "number"}):
+            if error.what.startswith("unknown unit") and (
+                error.fix is None or position not in {"digits", "number"}
+            ):
                 return None
             if good := meant(word):
                 start, text = self.source.start(raw.place), self.source.shown
@@ -488,7 +502,9 @@ class Tokenizer:
         fix = f"write {digits}{word} directly behind the number and before a unit: {digits}{word} parameter"
         if word == "B":
             fix = f"write {digits} byte, or {digits}B before a unit: {digits}B parameter"
-        return self.error(f"{word!r} alone is no unit", place, "a unit, or a suffix without a space", word, fix)
+        return self.error(
+            f"{word!r} alone is no unit", place, "a unit, or a suffix without a space", word, fix
+        )
 
     def unknown(self, place: int) -> SymacctError:
         """Return the error for a word that is no name."""
