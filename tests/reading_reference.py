@@ -113,7 +113,7 @@ class World:
     def surely_name(self, n):
         """An occurrence is a name whatever else is in the statement: no unit, no suffix, no function can be here."""
         word = self.text(n)
-        if self.text(n + 1) == "(" or self.readings[n] != "name":
+        if self.readings[n] != "name" or (self.text(n + 1) == "(" and word not in self.declared):
             return False
         if word in SUFFIX and (self.behind_digits(n) or self.behind_number(n)):
             return self.has_power(n)
@@ -219,7 +219,9 @@ class World:
         if not self.is_unit_word(n) or not self.unit_position(n):
             return False
         if not self.shown(word):
-            return not (len(word) == 1 and self.free and self.others(n) > 1)
+            called = self.text(n + 1) == "("
+            most = 0 if called and not self.behind_digits(n) else 1
+            return not (len(word) == 1 and self.free and self.others(n) > most)
         if self.behind_digits(n) or self.behind_unit(n) == "*":
             return False
         return not (len(word) == 1 and self.behind_unit(n) != "/" and self.definite(n))
@@ -267,6 +269,8 @@ class World:
         word = self.text(n)
         if word in SUFFIX and self.behind_digits(n) and self.before_unit(n):
             return False
+        if self.text(n + 1) == "(" and word not in self.declared:
+            return False
         if self.is_unit_word(n) and self.unit_position(n):
             if self.shown(word):
                 return True
@@ -274,7 +278,7 @@ class World:
                 len(word) == 1 and self.free and self.others(n) > 1)  # fmt: skip
         if word in self.declared:
             return True
-        if self.text(n + 1) == "(" or not self.free:
+        if not self.free:
             return False
         if len(word) > 1 and word.isalpha() and all(map(self.stands, word)):
             return False

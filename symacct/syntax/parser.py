@@ -185,9 +185,10 @@ class _Parser:
         """Return the error for ``a // b``, the division of integers in Python."""
         below = self.signed()
         text = self.tokenizer.source.shown
-        made = f"floor({text[start : slashes.start].strip()}/({text[below.start : below.end].strip()}))"
-        if below.form in {"number", "name", "quantity"}:
-            made = f"floor({text[start : slashes.start].strip()}/{text[below.start : below.end].strip()})"
+        divisor = text[below.start : below.end].strip()
+        if below.form not in {"number", "name", "quantity"} and not divisor.startswith("("):
+            divisor = f"({divisor})"
+        made = f"floor({text[start : slashes.start].strip()}/{divisor})"
         fix = f"write {text[:start]}{made}{text[below.end :]}".rstrip()
         what = "// divides integers in Python and has no meaning here"
         return self.fail(what, slashes, "floor(a/b)", fix)
