@@ -41,7 +41,11 @@ STAYS = [
     ("memory.activations = 34sbh + 5as²b", GPT, "memory.activations = 34*s*b*h + 5*a*s^2*b"),
     ("params = 12Lh(12h+13)", GPT, "params = 12*L*h*(12*h + 13)"),
     ("flops.model = 1 + s/(6h)", GPT, "flops.model = 1 + s/(6*h)"),
-    ("flops.model = 6ND where N = params, D = tokens", LLAMA, "flops.model = 6*N*D where N = params, D = tokens"),
+    (
+        "flops.model = 6ND where N = params, D = tokens",
+        LLAMA,
+        "flops.model = 6*N*D where N = params, D = tokens",
+    ),
     ("$30\\times10^9\\cdot2\\,\\mathrm{byte} = 1 GB$", None, None),
     ("(2k+1)^2 = 4k^2+4k+1", None, "(2*k + 1)^2 = 4*k^2 + 4*k + 1"),
     ("2B = B + B", None, "2*B = B + B"),
@@ -85,9 +89,17 @@ def test_these_stay(text, names, plain):
         ("flops.model = 2B*D*K", LLAMA, "flops.model = product(2, B, D, K)"),
         ("$B D = D B$", None, "product(B, D) = product(D, B)"),
         ("$2BD = BD + DB$", None, "product(2, B, D) = sum(product(B, D), product(D, B))"),
-        ("$10~\\mathrm{GB} = 5\\,\\text{GB}\\cdot 2$", None, "product(10, <GB>) = product(product(5, <GB>), 2)"),
+        (
+            "$10~\\mathrm{GB} = 5\\,\\text{GB}\\cdot 2$",
+            None,
+            "product(10, <GB>) = product(product(5, <GB>), 2)",
+        ),
         ("memory.peak <= flops.forward(region=core)", LLAMA, "memory.peak <= flops.forward(region=core)"),
-        ("time.forward(graph=relu) = time.forward(core)", LLAMA, "time.forward(graph=relu) = time.forward(core)"),
+        (
+            "time.forward(graph=relu) = time.forward(core)",
+            LLAMA,
+            "time.forward(graph=relu) = time.forward(core)",
+        ),
         ("N = 3 where N = flops.model(checkpoint=every:2:full)", LLAMA, "N = 3"),
         ("k | L = 3", None, None),
         ("2 byte*s = 2 byte*s", ("s",), "product(product(2, <byte>), s) = product(product(2, <byte>), s)"),
@@ -108,17 +120,28 @@ def test_what_is_read(text, names, found):
 
 DOUBTFUL = [
     ("params < 9B", LLAMA, ["params < 9e9", "params < 9B parameter", "params < 9*B"]),
-    ("params < 9B + 9B", LLAMA, ["params < 9e9 + 9e9", "params < 9B parameter + 9B parameter", "params < 9*B + 9B"]),
+    (
+        "params < 9B + 9B",
+        LLAMA,
+        ["params < 9e9 + 9e9", "params < 9B parameter + 9B parameter", "params < 9*B + 9B"],
+    ),
     ("params >= 1.5M", GPT, ["params >= 1.5e6", "params >= 1.5M parameter"]),
     ("tokens <= 4k", LLAMA, ["tokens <= 4e3", "tokens <= 4k token"]),
     ("n = 2k", None, ["n = 2e3", "n = 2*k"]),
-    ("flops.model = 9B*params", LLAMA, ["flops.model = 9e9*params", "flops.model = 9B parameter*params",
-                                        "flops.model = 9*B*params"]),
+    (
+        "flops.model = 9B*params",
+        LLAMA,
+        ["flops.model = 9e9*params", "flops.model = 9B parameter*params", "flops.model = 9*B*params"],
+    ),
     ("2BDK = 2BDK", None, ["2*B*D*K = 2BDK", "2*BDK = 2BDK"]),
     ("time.step <= 10 s", GPT, ["time.step <= 10*s", "time.step <= 10 second"]),
     ("time.step <= (2+1) h", GPT, ["time.step <= (2+1)*h", "time.step <= (2+1) hour"]),
     ("10 s = 10*s", None, ["10*s = 10*s", "10 second = 10*s"]),
-    ("time.step = 1 GB/(3.35TB/s)", GPT, ["time.step = 1 GB/(3.35TB/(1*s))", "time.step = 1 GB/(3.35TB/second)"]),
+    (
+        "time.step = 1 GB/(3.35TB/s)",
+        GPT,
+        ["time.step = 1 GB/(3.35TB/(1*s))", "time.step = 1 GB/(3.35TB/second)"],
+    ),
     ("2 params = tokens", LLAMA, ["2*params = tokens", "2 parameter = tokens"]),
     ("2params = 3tokens", LLAMA, None),
     ("N params = 3 where N = 2", LLAMA, ["N*params = 3 where N = 2", "N parameter = 3 where N = 2"]),
@@ -270,13 +293,19 @@ def test_long_sums_are_read_fast(count):
     names = [f"a{n}" for n in range(count)]
     claim = read_claim(f"{' + '.join(names)} = n", None)
     assert len(claim.names) == count + 1
-    for text in ("s " * 4000, "2B*" * 3000 + "D", "BD" * 4000, "2*" * 4000 + "s", "(" * 40 + "n" + ") s" * 40):
+    for text in (
+        "s " * 4000,
+        "2B*" * 3000 + "D",
+        "BD" * 4000,
+        "2*" * 4000 + "s",
+        "(" * 40 + "n" + ") s" * 40,
+    ):
         for given in (None, ("B", "D", "s")):
             try:
                 read_claim(f"{text} = 1", given)
             except SymacctError:
                 continue
-    assert time.process_time() - begun < 20
+    assert time.process_time() - begun < 10
 
 
 def test_conditions_divide_and_formulas_do_not():

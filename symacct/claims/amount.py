@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from symacct.algebra.evaluate import evaluate
 from symacct.claims.check import UnlikeError, unit_warnings
 from symacct.claims.claim import Binding, check_twice
-from symacct.claims.statement import Statement
 from symacct.claims.dims import Dims
 from symacct.claims.parts import binding_of
 from symacct.claims.repair import mended
 from symacct.claims.sides import Scope, Typed
+from symacct.claims.statement import Statement
 from symacct.errors import SymacctError, UnknownNameError
 from symacct.syntax import AmbiguousError, Source, Tokenizer, Tree, caret, readings, tree_of, walk
 from symacct.syntax.refusals import completed

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from symacct.algebra.symbols import check_name
@@ -17,6 +16,7 @@ from symacct.syntax.words import NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
+    from fractions import Fraction
 
     from symacct.syntax.words import Evidence
 
@@ -84,7 +84,7 @@ def read_claim(
         whole: the statement as it was written, where the text is only a part of it, at the same place.
 
     Raises:
-        SymacctError: it cannot be read, or in two ways; the error has a caret, and the claim for each reading.
+        SymacctError: it cannot be read, or in two ways; the error has each reading.
 
     >>> text = "flops.model ~ 6*N*D where N = params, D = tokens"
     >>> claim = read_claim(text, ["B"], ["flops.model", "params", "tokens"])
@@ -232,7 +232,7 @@ class _Reader:
         return tuple(made.values())
 
     def may_be_misread(self, one: Bound, other: Bound) -> bool:
-        """Say whether a name in a binding's formula may be what is bound beside it, or the size of that name."""
+        """Say whether a name in a binding may be what is bound beside it, or a size."""
         both_written = not one.given and not other.given
         return both_written or (other.name in self.sizes and not self.free)
 

@@ -131,7 +131,9 @@ def _account(side: Namespace) -> Account:
     graph = load(side.graph, symbolic=side.symbolic)
     known = {*graph.sizes, *graph.aliases}
     renames = read_renames(",".join(side.rename))
-    graph = renamed(graph, {new: old for new, old in renames.items() if old in known or not _two_graphs(side)})
+    graph = renamed(
+        graph, {new: old for new, old in renames.items() if old in known or not _two_graphs(side)}
+    )
     optimizer = None if side.optimizer in (None, "none") else side.optimizer
     policy = options.read_policy(Namespace(**{**vars(side), "optimizer": optimizer}))
     return Account(graph, policy, options.read_convention(side))

@@ -164,7 +164,14 @@ def _account(stated: Stated, folder: Path, accounts: dict[object, Account]) -> A
 
 def account_key(stated: Stated) -> tuple[object, ...]:
     """Return what the account of a claim is known by among those that were derived."""
-    return (stated.graph, stated.choices, stated.input_grad, stated.hold_output, stated.symbolic, stated.rename)
+    return (
+        stated.graph,
+        stated.choices,
+        stated.input_grad,
+        stated.hold_output,
+        stated.symbolic,
+        stated.rename,
+    )
 
 
 def _place(target: str, folder: Path) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from symacct.algebra.evaluate import substitute
 from symacct.algebra.symbols import check_name, symbol
@@ -13,7 +12,14 @@ from symacct.errors import FormulaError, unknown
 from symacct.nodes import bind_node, bind_tensor
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sympy import Expr
+
     from symacct.nodes import Graph
+
+
+_T = TypeVar("_T")
 
 
 def read_renames(text: str) -> dict[str, str]:
@@ -72,19 +78,25 @@ def renamed(graph: Graph, renames: Mapping[str, str] | str) -> Graph:
             )
     letters = {old: new for new, old in given.items()}
     exact = {old: symbol(new) for old, new in letters.items()}
-    called = lambda names: {letters.get(name, name): value for name, value in names.items()}  # noqa: E731
     return replace(
         graph,
-        sizes=MappingProxyType(called(graph.sizes)),
+        sizes=MappingProxyType(_called(graph.sizes, letters)),
         tensors=MappingProxyType({name: bind_tensor(one, exact) for name, one in graph.tensors.items()}),
         nodes=tuple(bind_node(node, exact) for node in graph.nodes),
         conditions=tuple(one.substitute(exact) for one in graph.conditions),
         tokens=None if graph.tokens is None else substitute(graph.tokens, exact),
-        bound=MappingProxyType(called({name: substitute(one, exact) for name, one in graph.bound.items()})),
-        aliases=MappingProxyType(
-            called({name: substitute(one, exact) for name, one in graph.aliases.items()})
-        ),
+        bound=_substituted(graph.bound, letters),
+        aliases=_substituted(graph.aliases, letters),
     )
+
+
+def _called(table: Mapping[str, _T], letters: Mapping[str, str]) -> dict[str, _T]:
+    return {letters.get(name, name): value for name, value in table.items()}
+
+
+def _substituted(table: Mapping[str, Expr], letters: Mapping[str, str]) -> Mapping[str, Expr]:
+    exact = {old: symbol(new) for old, new in letters.items()}
+    return MappingProxyType(_called({name: substitute(one, exact) for name, one in table.items()}, letters))
 
 
 def _free(name: str, known: list[str], given: Mapping[str, str]) -> str:

@@ -1,8 +1,8 @@
 """The formula language: user text is read by our own tokenizer and parser, never evaluated.
 
 `source` brings plain text, LaTeX and full-width signs into one plain form; `scan` cuts it into pieces;
-`context` gathers what a whole statement shows of its words; `tokens` decides each word; `parser` builds a tree;
-`formula` folds a tree into an exact expression.
+`context` gathers what a whole statement shows of its words; `tokens` decides each word, and `doubts` says why
+one is refused; `parser` builds a tree; `formula` folds a tree into an exact expression.
 """
 
 from symacct.syntax.figures import read_amount, read_figure, read_sizes

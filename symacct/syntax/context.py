@@ -20,7 +20,7 @@ EXPONENTS = (["^", "number"], ["^", "-", "number"])
 BRACKETED = (["^", "(", "number", ")"], ["^", "(", "-", "number", ")"])
 
 Position = Literal["open", "digits", "number", "value", "beside", "times", "below"]
-"""``digits``: directly behind a number; ``number``, ``value``: behind a number, or what has a value, and a space;
+"""``digits``: directly behind a number; ``number``, ``value``: behind one, or what has a value, and a space;
 ``beside``, ``times``, ``below``: where a unit goes on; ``open``: where no unit can be."""
 
 

@@ -15,7 +15,7 @@ PAIRS = (
     ("АВЕКМНОРСТХУІЅЈ", "ABEKMHOPCTXYISJ"),
     ("аеорсхуіѕјһԁԛԝ", "aeopcxyisjhdqw"),
 )
-"""Greek capitals, Cyrillic capitals, and Cyrillic small letters, each beside the Latin ones that they look like."""
+"""Greek capitals, Cyrillic capitals and Cyrillic small letters, beside the Latin ones that they look like."""
 LATIN = {other: latin for others, latins in PAIRS for other, latin in zip(others, latins, strict=True)}
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 MOST_ROUNDS = 30
-LONGEST_LINE = 400
+LONGEST_LINE = 2000
 BETWEEN = "\n            or    "
 
 
@@ -70,7 +70,7 @@ def completed(
         text: what was read.
         whole: the statement as it was written, of which the text is a part at the same place.
     """
-    if error.text != text:
+    if error.text != text or len(text) > LONGEST_LINE:
         return error
     error.fix = said(_followed(error, number, read, whole) for number in range(len(error.edits)))
     return error
@@ -97,7 +97,7 @@ def _followed(error: AmbiguousError, number: int, read: Callable[[str], object],
 
 
 def _moved(whole: str, text: str, edit: Edit) -> str | None:
-    """Return the whole statement with a change that was made to a part of it; None where that is not found."""
+    """Return the whole statement with a change of a part of it; None where that is not found."""
     part = text[edit.start : edit.end]
     if whole[edit.start : edit.end] == part and (part or whole[: edit.start] == text[: edit.start]):
         return applied(whole, edit)

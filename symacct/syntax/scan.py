@@ -33,7 +33,7 @@ Kind = Literal["number", "word", "quantity", "call", "percent", "raised", "sign"
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """One piece of a text.
+    r"""One piece of a text.
 
     Attributes:
         kind: what it is; ``call`` is a function that LaTeX or a root sign says is one.
@@ -41,7 +41,7 @@ class Raw:
         place: where it begins in the plain form.
         end: where it ends there.
         spaced: whether a space stands before it.
-        upright: whether LaTeX keeps it in one piece: a word in ``\\mathrm``, a Greek letter.
+        upright: whether LaTeX keeps it in one piece: a word in ``\mathrm``, a Greek letter.
         value: the number.
     """
 
@@ -107,15 +107,12 @@ class _Scanner:
             return self.number(place, spaced=spaced)
         if char in RAISED:
             return self.raised(place)
-        if char == "√":
-            return Raw("call", char, place, place + 1, spaced)
+        if char == "√" or (char in "%$" and self.known.is_unit):
+            return Raw("call" if char == "√" else "percent", char, place, place + 1, spaced)
         if char in {NAME, FUNCTION}:
             return self.marked(place, spaced=spaced)
-        if word_at(self.plain, place):
-            return self.word(place, spaced=spaced)
-        if char in "%$" and self.known.is_unit:
-            return Raw("percent", char, place, place + 1, spaced)
-        return self.sign(place, spaced=spaced)
+        found = self.word if word_at(self.plain, place) else self.sign
+        return found(place, spaced=spaced)
 
     def number(self, place: int, *, spaced: bool) -> Raw:
         """Return a number, with a power of ten."""
@@ -172,8 +169,8 @@ class _Scanner:
     def quantity(self, name: str, end: int) -> tuple[str, int]:
         """Return a quantity with what stands in brackets behind it, and where it ends.
 
-        That is the graph or the region that it is of, the choices, or the number format and the number that is
-        rounded; a declared name in brackets multiplies.
+        That is the graph or the region that it is of, the choices, or the number format and the number that
+        is rounded; a declared name in brackets multiplies.
         """
         if choices := CHOICES.match(self.plain, end):
             return f"{name}({choices[1]})", choices.end()

@@ -7,12 +7,13 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 from unicodedata import category
 
-from symacct.errors import SymacctError, unknown
+from symacct.errors import FormulaError, SymacctError, unknown
 from symacct.printers.latex import COMMANDS
 from symacct.syntax.source import GREEK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from collections.abc import Set as AbstractSet
 
 FUNCTIONS = (
     *("abs", "ceil", "ceiling", "floor", "ln", "log", "log2", "max", "min", "sqrt"),
@@ -97,9 +98,9 @@ class Names(frozenset[str]):
         made.evidence = evidence
         return made
 
-    def __or__(self, other: object) -> Names:  # type: ignore[override]
+    def __or__(self, other: AbstractSet[str]) -> Names:  # type: ignore[override]
         """Return more names with the same evidence."""
-        return Names(frozenset(self) | frozenset(other), self.evidence)  # type: ignore[call-overload]
+        return Names({*self, *other}, self.evidence)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle with the evidence."""
@@ -150,7 +151,7 @@ class Vocabulary:
         if self.quantities:
             return unknown("quantity", dotted[:64], self.quantities)
         what = f"{dotted[:64]} is a quantity of a graph, and there is no graph"
-        return SymacctError(what, expected="names and numbers", got=dotted[:64], fix="name a graph in front")
+        return FormulaError(what, expected="names and numbers", got=dotted[:64], fix="name a graph in front")
 
 
 def word_at(text: str, start: int) -> str:
