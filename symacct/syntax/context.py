@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from symacct.syntax.figures import SUFFIXES
-from symacct.syntax.scan import CLOSING, Raw
+from symacct.syntax.scan import CLOSING, OPENING, Raw
 from symacct.syntax.words import FUNCTIONS, Evidence, is_letter, key, letters_of
 
 if TYPE_CHECKING:
@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 MOST_BESIDE, MOST_FACTORS = 40, 200
 """So many pieces are looked at around a word: nobody writes longer products by hand."""
 KEEPS_UNIT = frozenset({"*", "/", "^", "(", ")"})
+KEEPS_AMOUNT = frozenset({"*", "/", "(", ")"})
 EXPONENTS = (["^", "number"], ["^", "-", "number"])
 BRACKETED = (["^", "(", "number", ")"], ["^", "(", "-", "number", ")"])
 
-Position = Literal["open", "digits", "number", "value", "beside", "times", "below"]
+Position = Literal["open", "digits", "number", "value", "beside", "times", "below", "loose"]
 """``digits``: directly behind a number; ``number``, ``value``: behind one, or what has a value, and a space;
-``beside``, ``times``, ``below``: where a unit goes on; ``open``: where no unit can be."""
+``beside``, ``times``, ``below``: where a unit goes on; ``loose``: behind an amount in brackets and a sign, where a
+name wins; ``open``: where no unit can be."""
 
 
 class Context:
@@ -31,22 +33,39 @@ class Context:
         """Begin with nothing."""
         self.last: list[str] = []
         self.in_unit = False
+        self.behind_amount = False
+        self.opened: list[bool] = []
 
     def take(self, kind: str, text: str = "") -> None:
         """Note a piece: its kind, and the sign that it is."""
         if kind == "sign":
-            raised = self.last[-1:] == ["^"]
-            self.in_unit = self.in_unit and (text in KEEPS_UNIT or (text == "-" and raised))
-        elif kind == "number":
-            self.in_unit = self.in_unit and self.last[-1:] in (["^"], ["-"])
-        elif kind != "raised":
-            self.in_unit = kind == "unit"
+            self.pass_sign(text)
+        else:
+            self.behind_amount = False
+            if kind == "number":
+                self.in_unit = self.in_unit and self.last[-1:] in (["^"], ["-"])
+            elif kind != "raised":
+                self.in_unit = kind == "unit"
         self.last = [*self.last[-7:], text if kind == "sign" else kind]
+
+    def pass_sign(self, text: str) -> None:
+        """Note a sign: a unit goes on over some, and over a bracket that was opened in it."""
+        raised = self.last[-1:] == ["^"]
+        if text in OPENING:
+            self.opened.append(self.in_unit and not raised)
+        elif text in CLOSING and not (self.opened.pop() if self.opened else False):
+            self.behind_amount, self.in_unit = self.in_unit, False
+        self.behind_amount = self.behind_amount and text in KEEPS_AMOUNT
+        self.in_unit = self.in_unit and (text in KEEPS_UNIT or (text == "-" and raised))
 
     def position(self, raw: Raw, *, latex: bool = False) -> Position:
         """Return where the next word stands."""
         spaced = raw.spaced or (latex and raw.upright)
         before = self.last[-1] if self.last else ""
+        if self.last[-2:] == ["^", "("]:
+            return "open"
+        if self.behind_amount and before in {"*", "/", "("}:
+            return "loose"
         if self.in_unit:
             if before == "*" or self.last[-2:] == ["*", "("]:
                 return "times"
@@ -80,8 +99,8 @@ def may_be_unit(known: Vocabulary, raws: Sequence[Raw], place: int, position: Po
 
 
 def is_called(raws: Sequence[Raw], place: int) -> bool:
-    """Say whether a bracket follows a piece."""
-    return raws[place + 1].is_sign("(")
+    """Say whether a bracket follows a piece; those that stand for a line or a brace are none."""
+    return raws[place + 1].is_sign("(") and raws[place + 1].typed
 
 
 def is_powered(raws: Sequence[Raw], place: int) -> bool:

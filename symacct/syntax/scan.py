@@ -25,6 +25,7 @@ GRAPH = re.compile(r"\(\s*([^\W\d][\w./-]*)\s*\)")
 CHOICES = re.compile(r"\(\s*([a-z_]+\s*=[^()<>]*?)\s*\)")
 ROUNDED = re.compile(r"\(\s*([^\W\d][\w-]*)\s*,\s*([^(),]*?)\s*\)")
 SIGNS = ("**", "//", *"+-*/^(),[]⌈⌉⌊⌋", BAR, BAR_END)
+TYPED = frozenset("([（［")
 OPENING = frozenset({"(", "[", "⌈", "⌊", BAR})
 CLOSING = frozenset({")", "]", "⌉", "⌋", BAR_END})
 
@@ -43,6 +44,7 @@ class Raw:
         spaced: whether a space stands before it.
         upright: whether LaTeX keeps it in one piece: a word in ``\mathrm``, a Greek letter.
         value: the number.
+        typed: whether a sign was written as such; a fraction in LaTeX makes brackets.
     """
 
     kind: Kind
@@ -52,6 +54,7 @@ class Raw:
     spaced: bool = False
     upright: bool = False
     value: Fraction = Fraction(0)
+    typed: bool = True
 
     def is_sign(self, *signs: str) -> bool:
         """Say whether it is one of these signs."""
@@ -185,7 +188,9 @@ class _Scanner:
         """Return an operator or a bracket."""
         for sign in SIGNS:
             if self.plain.startswith(sign, place):
-                return Raw("sign", "^" if sign == "**" else sign, place, place + len(sign), spaced)
+                typed = self.source.text[self.source.start(place)] in TYPED
+                text = "^" if sign == "**" else sign
+                return Raw("sign", text, place, place + len(sign), spaced, typed=typed)
         got = self.source.text[self.source.start(place) :][:1]
         what, expected = f"{got!r} has no meaning in a formula", "numbers, names, + - * / ^ and brackets"
         raise self.fail(what, place, expected, got)

@@ -239,6 +239,8 @@ class Tokenizer:
             if is_letter(raw.text) and self.lone_letter(place, position):
                 raise self.doubts.two_readings(place, position, f"{of_unit(raw.text)}")
             return False
+        if position == "loose" and self.named(raw.text):
+            return False
         if self.named(raw.text):
             if self.is_name_here(place, position):
                 self.beaten[raw.text] = long_name(raw.text)
@@ -286,7 +288,7 @@ class Tokenizer:
         raw = self.raws[place]
         position = self.context.position(raw, latex=self.latex)
         unit = self.known.is_unit is not None and self.known.is_unit(raw.text)
-        if unit and position not in {"open", "times"}:
+        if unit and position not in {"open", "times", "loose"}:
             raise self.doubts.two_readings(place, position, f"the unit {of_unit(raw.text)}")
         self.add("quantity", raw.text, raw)
 
