@@ -77,7 +77,7 @@ class World:
 
     def behind_unit(self, n):
         """How a unit goes on here: a sign, a space, or not at all."""
-        last = n - 2 if self.text(n - 1) == "(" and self.text(n - 2) in {"*", "/"} else n - 1
+        last = n - 1
         sign = self.text(last) if self.text(last) in {"*", "/"} else ""
         base = self.before(last if sign else n)
         if self.readings.get(base) != "unit":
@@ -123,8 +123,14 @@ class World:
 
     def most_units(self):
         """The same pieces with a unit wherever a word may be one: what is a name there, is one anyhow."""
-        readings = ["unit" if self.text(n) in UNITS - self.declared else "name" for n in self.readings]
+        readings = ["unit" if self.unit_in_quotient(n) else "name" for n in self.readings]
         return World(self.pieces, self.declared, self.free, readings)
+
+    def unit_in_quotient(self, n):
+        """The name of a unit that nobody declares, or a B above one."""
+        word = self.text(n)
+        above = word == "B" and self.text(n + 1) == "/" and self.text(n + 2) in UNITS
+        return (above or word in UNITS) and word not in self.declared
 
     def is_unit_word(self, n):
         """The name of a unit; B above or below another."""

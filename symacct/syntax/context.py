@@ -29,17 +29,20 @@ name wins; ``open``: where no unit can be."""
 class Context:
     """What stands before a word, as it was decided."""
 
-    def __init__(self) -> None:
-        """Begin with nothing."""
+    def __init__(self, raws: Sequence[Raw], known: Vocabulary) -> None:
+        """Begin with nothing, and find the brackets that hold units alone."""
+        self.of_units = unit_brackets(raws, known)
+        self.free = known.free
+        self.lead = ""
         self.last: list[str] = []
         self.in_unit = False
         self.behind_amount = False
         self.opened: list[bool] = []
 
-    def take(self, kind: str, text: str = "") -> None:
-        """Note a piece: its kind, and the sign that it is."""
+    def take(self, kind: str, text: str, place: int) -> None:
+        """Note a piece: its kind, the sign that it is, and its place."""
         if kind == "sign":
-            self.pass_sign(text)
+            self.pass_sign(text, place)
         else:
             self.behind_amount = False
             if kind == "number":
@@ -48,28 +51,27 @@ class Context:
                 self.in_unit = kind == "unit"
         self.last = [*self.last[-7:], text if kind == "sign" else kind]
 
-    def pass_sign(self, text: str) -> None:
+    def pass_sign(self, text: str, place: int) -> None:
         """Note a sign: a unit goes on over some, and over a bracket that was opened in it."""
         raised = self.last[-1:] == ["^"]
         if text in OPENING:
-            self.opened.append(self.in_unit and not raised)
+            self.lead = self.lead if self.last[-1:] == ["("] else (self.last or [""])[-1]
+            self.in_unit = self.in_unit and place in self.of_units
+            self.opened.append(self.in_unit)
         elif text in CLOSING and not (self.opened.pop() if self.opened else False):
             self.behind_amount, self.in_unit = self.in_unit, False
-        self.behind_amount = self.behind_amount and text in KEEPS_AMOUNT
+        self.behind_amount = self.behind_amount and text in KEEPS_AMOUNT and not self.free
         self.in_unit = self.in_unit and (text in KEEPS_UNIT or (text == "-" and raised))
 
     def position(self, raw: Raw, *, latex: bool = False) -> Position:
         """Return where the next word stands."""
         spaced = raw.spaced or (latex and raw.upright)
         before = self.last[-1] if self.last else ""
-        if self.last[-2:] == ["^", "("]:
-            return "open"
         if self.behind_amount and before in {"*", "/", "("}:
             return "loose"
         if self.in_unit:
-            if before == "*" or self.last[-2:] == ["*", "("]:
-                return "times"
-            return "below" if before == "/" or self.last[-2:] == ["/", "("] else "beside"
+            sign = self.lead if before == "(" else before
+            return "times" if sign == "*" else "below" if sign == "/" else "beside"
         if before == "raised" or any(self.last[-len(one) :] == one for one in (*EXPONENTS, *BRACKETED)):
             return "value" if spaced or self.base_is_number() else "open"
         if before == "number":
@@ -83,6 +85,27 @@ class Context:
             return self.last[-2:-1] == ["number"]
         found = next(one for one in (*EXPONENTS, *BRACKETED) if self.last[-len(one) :] == one)
         return self.last[-len(found) - 1 : -len(found)] == ["number"]
+
+
+def unit_brackets(raws: Sequence[Raw], known: Vocabulary) -> frozenset[int]:
+    """Return where brackets open that hold units alone, as in ``FLOP/(parameter*token)``."""
+    if known.is_unit is None:
+        return frozenset()
+    found: set[int] = set()
+    opened, only = 0, False
+    for place, raw in enumerate(raws):
+        if raw.is_sign("("):
+            opened, only = place, True
+        elif raw.is_sign(")"):
+            found |= {opened} if only and place > opened + 1 else set()
+            only = False
+        elif raw.kind in {"word", "quantity"}:
+            only = only and known.is_unit(raw.text)
+        elif raw.kind == "number":
+            only = only and (raws[place - 1].is_sign("^") or raws[place - 2].is_sign("^"))
+        elif raw.kind not in {"percent", "raised"} and not raw.is_sign("*", "/", "^", "-"):
+            only = False
+    return frozenset(found)
 
 
 def may_be_unit(known: Vocabulary, raws: Sequence[Raw], place: int, position: Position) -> bool:
@@ -143,19 +166,19 @@ def gather(raws: Sequence[Raw], known: Vocabulary, *, latex: bool) -> Evidence:
     >>> sorted(found.letters)
     ['k', 'n']
     """
-    context = Context()
+    context = Context(raws, known)
     letters: set[str] = set()
     shown: set[str] = set()
     spelled: dict[str, str] = {}
     units = False
     for place, raw in enumerate(raws):
         if raw.kind != "word":
-            context.take({"percent": "unit", "call": "function"}.get(raw.kind, raw.kind), raw.text)
+            context.take({"percent": "unit", "call": "function"}.get(raw.kind, raw.kind), raw.text, place)
             continue
         position = context.position(raw, latex=latex)
         kind = _kind(raws, place, position, known, latex=latex)
         units |= kind == "unit" and (raw.upright or not is_letter(raw.text))
-        context.take("name" if kind == "unsure" else kind)
+        context.take("name" if kind == "unsure" else kind, raw.text, place)
         if kind == "name":
             plain = latex and not raw.upright and not known.declares(raw.text)
             parts = pieces_of(raw.text) if plain else [raw.text]

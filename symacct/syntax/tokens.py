@@ -92,7 +92,8 @@ class Tokenizer:
         self.evidence: Evidence = names.evidence if isinstance(names, Names) else NOTHING
         self.evidence = self.evidence.joined(gather(self.raws, self.known, latex=self.latex))
         self.tokens: list[Token] = []
-        self.context = Context()
+        self.place = 0
+        self.context = Context(self.raws, self.known)
         self.beaten: dict[str, str] = {}
         self.meanings: dict[str, str] = {}
         self.doubts = Doubts(self)
@@ -100,6 +101,7 @@ class Tokenizer:
     def run(self) -> list[Token]:
         """Return all tokens, with an end token behind them."""
         for place, raw in enumerate(self.raws):
+            self.place = place
             if raw.kind == "word":
                 self.word(place)
             elif raw.kind == "quantity":
@@ -129,7 +131,7 @@ class Tokenizer:
 
     def add(self, kind: Kind, text: str, raw: Raw) -> None:
         """Append a token."""
-        self.context.take(kind, text)
+        self.context.take(kind, text, self.place)
         start = self.source.start(raw.place)
         end = start if kind == "end" else self.source.end(raw.end)
         self.tokens.append(Token(kind, text, start, end, raw.value, raw.spaced))
