@@ -1,7 +1,7 @@
 """A slow reader of the words of a statement: every reading of every word is tried, and judged by the rules.
 
-Written from the description of the language alone. A statement that has one admissible reading has that one; one
-that has none, or several, is refused. Plain text only.
+Written from the description of the language alone. A statement that has one admissible reading has that one;
+one that has none, or several, is refused. Plain text only.
 """
 
 from __future__ import annotations
@@ -111,11 +111,11 @@ class World:
         return any(self.surely_name(n) for n in self.readings if self.text(n) == word)
 
     def surely_name(self, n):
-        """An occurrence is a name whatever else is in the statement: no unit, no suffix, no function can be here."""
+        """An occurrence is a name whatever else is there: no unit, no suffix, no function can be here."""
         word = self.text(n)
         if self.readings[n] != "name" or (self.text(n + 1) == "(" and word not in self.declared):
             return False
-        if word in SUFFIX and (self.behind_digits(n) or self.behind_number(n)):
+        if word in SUFFIX and self.behind_digits(n):
             return self.has_power(n)
         if self.is_unit_word(n) and self.most_units().unit_position(n):
             return False
@@ -166,7 +166,7 @@ class World:
         """The words above the line in the product that a piece is in."""
 
         def chain(places):
-            depth, here, above = 0, [], True
+            depth, here = 0, []
             for place in places:
                 sign = self.text(place)
                 if sign in {"=", "+", "-"} and not depth:
@@ -243,7 +243,7 @@ class World:
     def may_be_suffix(self, n):
         """Directly behind digits and before a unit; else it is the number where nothing says that it is a name."""
         word = self.text(n)
-        if word not in SUFFIX or not (self.behind_digits(n) or self.behind_number(n)):
+        if word not in SUFFIX or not self.behind_digits(n):
             return False
         if self.has_power(n) or self.is_unit_word(n):
             return False
@@ -270,7 +270,7 @@ class World:
         after = n + 1 < len(self.pieces) and self.pieces[n + 1].spaced
         return after and self.text(n + 1) in UNITS and len(self.text(n + 1)) > 1
 
-    def may_be_name(self, n):
+    def may_be_name(self, n):  # noqa: PLR0911
         """Declared, or new where formulas stand alone."""
         word = self.text(n)
         if word in SUFFIX and self.behind_digits(n) and self.before_unit(n):
@@ -280,7 +280,7 @@ class World:
         if self.is_unit_word(n) and self.unit_position(n):
             if self.shown(word):
                 return True
-            return len(word) == 1 and self.free and self.others(n) > 0 and not self.behind_digits(n) or (
+            return (len(word) == 1 and self.free and self.others(n) > 0 and not self.behind_digits(n)) or (
                 len(word) == 1 and self.free and self.others(n) > 1)  # fmt: skip
         if word in self.declared:
             return True

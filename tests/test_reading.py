@@ -1,4 +1,4 @@
-"""What people type, read in the one way that it can be read; else refused, with each reading ready to paste."""
+"""What people type, read in the one way that there is; else refused, with each reading ready to paste."""
 
 from __future__ import annotations
 

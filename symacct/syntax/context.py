@@ -203,8 +203,7 @@ def _kind(raws: Sequence[Raw], place: int, position: Position, known: Vocabulary
     if unit:
         return "unsure" if declared else "unit"
     if raw.text in SUFFIXES and not is_powered(raws, place):
-        behind = position == "digits" or (position == "number" and not latex)
-        return "unsure" if behind else "name"
+        return "unsure" if position == "digits" else "name"
     if raw.text == "per" and context_is_unit(position):
         return "unsure"
     return "name"

@@ -313,10 +313,9 @@ class Tokenizer:
             return True
         if loose and (self.before_unit(place) or not (self.known.free or self.named(raw.text))):
             raise self.doubts.suffix_apart(place)
-        if key(raw.text) in self.evidence.shown:
-            return False
         declared = self.known.declares(raw.text)
-        if declared and not self.known.calc and self.multiplies(place):
+        factor = declared and not self.known.calc and self.multiplies(place)
+        if loose or factor or key(raw.text) in self.evidence.shown:
             return False
         if self.known.calc and not declared:
             self.scaled(raw)
