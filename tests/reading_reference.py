@@ -230,6 +230,8 @@ class World:
             return not (len(word) == 1 and self.free and self.others(n) > most)
         if self.behind_digits(n) or self.behind_unit(n) == "*":
             return False
+        if self.text(n + 1) == "(" and word not in self.declared:
+            return False
         return not (len(word) == 1 and self.behind_unit(n) != "/" and self.definite(n))
 
     def others(self, n):
@@ -241,7 +243,7 @@ class World:
         return any(self.text(one) in self.declared or self.text(one) not in UNITS for one in self.run(n))
 
     def may_be_suffix(self, n):
-        """Directly behind digits and before a unit; else it is the number where nothing says that it is a name."""
+        """Directly behind digits and before a unit; else the number where nothing says that it is a name."""
         word = self.text(n)
         if word not in SUFFIX or not self.behind_digits(n):
             return False
