@@ -123,8 +123,11 @@ class World:
 
     def most_units(self):
         """The same pieces with a unit wherever a word may be one: what is a name there, is one anyhow."""
-        readings = ["unit" if self.unit_in_quotient(n) else "name" for n in self.readings]
-        return World(self.pieces, self.declared, self.free, readings)
+        made = World(self.pieces, self.declared, self.free, ["name"] * len(self.readings))
+        for n in self.readings:
+            if self.unit_in_quotient(n) and made.unit_position(n):
+                made.readings[n] = "unit"
+        return made
 
     def unit_in_quotient(self, n):
         """The name of a unit that nobody declares, or a B above one."""

@@ -42,6 +42,8 @@ def formula(chance, size):
         piece = chance.choice(WORDS)
         if chance.random() < 0.45:
             piece = chance.choice(NUMBERS) + chance.choice(["", "", " ", "*"]) + piece
+        if chance.random() < 0.05:
+            piece = chance.choice(["70B token", "4k byte", "2M token", "9B", "2k"])
         if piece.endswith(("sqrt", "exp")) or chance.random() < 0.04:
             piece += f"({chance.choice(['n', 'B', '2'])})"
         elif chance.random() < 0.15:
