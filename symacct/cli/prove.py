@@ -144,7 +144,7 @@ def _claim(args: Namespace, account: Account | None, sizes: Mapping[str, int]) -
     verdict = prove(
         account, args.what[-1], sizes=sizes, lets=args.let, assume=args.assume, grow=grow,
         on=args.on, dirs=args.machines, dtype=precision(args.precision).activations,
-        declared=options.words(args.names),
+        names=options.words(args.names),
     )  # fmt: skip
     account = None if account is None else placed(account, sizes)[0]
     written = _written(args, verdict, account)

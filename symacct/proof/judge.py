@@ -130,7 +130,7 @@ def _verdict(stated: Stated, account: Account | None, text: str, where: _On) -> 
     return prove(
         account, text, sizes=sizes, lets=stated.let, assume=stated.assume, grow=grow, brief=True,
         on=where.machine, dirs=where.dirs, dtype=_dtype(stated) if account is None else None,
-        declared=tuple(name.strip() for name in stated.names.split(",") if name.strip()),
+        names=tuple(name.strip() for name in stated.names.split(",") if name.strip()),
     )  # fmt: skip
 
 

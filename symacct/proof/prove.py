@@ -120,7 +120,7 @@ def prove(
     on: str | None = None,
     dirs: Sequence[str | Path] = (),
     dtype: str | None = None,
-    declared: Iterable[str] = (),
+    names: Iterable[str] = (),
 ) -> Verdict:
     """Judge a claim against an account, or compare formulas where there is none.
 
@@ -137,7 +137,7 @@ def prove(
         on: the machine whose times and figures are meant; without one times are formulas in its symbols.
         dirs: folders with more machines.
         dtype: the format whose peak is meant; that of the activations where none is named.
-        declared: words that are names, as ``--names`` declares them.
+        names: words that are names, as ``--names`` declares them.
 
     Raises:
         SymacctError: the claim cannot be read, a name is unknown, or units disagree.
@@ -147,22 +147,22 @@ def prove(
     """
     if isinstance(account, Graph | Definition):
         account = derive(account)
-    names, sizes = None, dict(sizes or {})
+    known, sizes = None, dict(sizes or {})
     if account is not None:
         own = names_under(text, account.policy)
-        names = [*account.source.sizes, *own]
+        known = [*account.source.sizes, *own]
         given = {name: sizes[name] for name in own if name in sizes}
         account, sizes = placed(account, sizes)
         sizes = {**sizes, **given}
     facts = read_facts(text, lets, account, on=on, dirs=dirs, dtype=dtype)
     bare, where = cut_region(facts.text)
-    written = read_threshold(bare, names) if is_threshold(bare) else None
+    written = read_threshold(bare, known) if is_threshold(bare) else None
     extremum = read_extremum(bare)
     stated = written.condition if written else extremum.equation if extremum else bare
     assume = tuple(assume)
     index = [extremum.name] if extremum else []
     claim = facts.claim(
-        stated, names, account, declared=(*declared, *index), whole=text,
+        stated, known, account, declared=(*names, *index), whole=text,
         beside=(*where, *assume, *([written.threshold] if written else ())),
     )  # fmt: skip
     facts.check_region(where, assume)
