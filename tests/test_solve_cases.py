@@ -46,7 +46,7 @@ CASES = [
      "c", 84.00124, 1e-6, f"{SCALING_BOOK}, KV caches: 86 is printed, of a rounded sum"),
     ("n * 2097152 byte/token <= 160 GB - 104 GB",
      "n", 26702.88, 1e-6, "Transformer Inference Arithmetic: 23000 is printed, a slip"),
-    ("34 = 5*a*s/h where h = 128*a, a = 12",
+    ("34 = 5*a*s/h where h = 128*12, a = 12",
      "s", 870.4, 1e-9, "the crossing of 34sbh and 5as^2b, for heads of 128"),
     ("2*C/W <= D * 1 FLOP/byte where C = 197e12 FLOP/s, W = 45e9 byte/s",
      "D", 8755, 0.001, f"{SCALING_BOOK}, rooflines, exchange of partial sums"),

@@ -13,7 +13,7 @@ from symacct.algebra.symbols import symbol
 from symacct.errors import FormulaError, SymacctError
 from symacct.printers import latex, text
 from symacct.sheet.readback import value
-from symacct.syntax import guess_names, parse, read_formula, readings
+from symacct.syntax import Tokenizer, guess_names, parse, read_formula, readings, tree_of, walk
 from symacct.units import is_unit
 
 LETTERS = "B C D E F H I K L N O P Q S T a b c h n s u"
@@ -63,7 +63,7 @@ def v(name):
         ("B\\,D\\;L\\quad K", v("B D L K")),
         ("（B＋Ｄ）／２", (v("B") + v("D")) / 2),
         ("max（B，D）", sympy.Max(v("B"), v("D"))),
-        ("2词表D", 2 * v("词表 D")),
+        ("2词表·D", 2 * v("词表 D")),
         ("\\mathrm{词表} D", v("词表 D")),
         ("\\beta \\gamma \\lambda", v("beta gamma lambda")),
         ("βγλ", v("beta gamma lambda")),
@@ -174,15 +174,21 @@ def test_carets_stand_under_what_was_typed(written, message):
 
 
 def test_the_reading_is_echoed():
-    """Where a shorter split was possible, the reading says so; so it does where a name beats a unit."""
-    assert readings("2*abB + ab", ["a", "b", "ab", "B"]) == ["abB read as ab*B", "ab read as one name"]
-    assert readings("2BDK", ["B", "D", "K"]) == []
-    assert readings("3 s", ["s"]) == ["s is a name here, not a unit; write second for the unit"]
+    """Where a name beats a unit, the reading says so."""
+
+    def said(written, names):
+        tokenizer = Tokenizer(written, names, is_unit)
+        tree_of(tokenizer)
+        return readings(tokenizer)
+
+    assert said("2BDK", ["B", "D", "K"]) == []
+    assert said("3 s b + 3s", ["s", "b"]) == ["s is a name here, not a unit; write second for the unit"]
 
 
 def test_names_without_a_graph():
-    """Letters multiply; words with a mark of a name are one."""
-    assert guess_names("6ND + 2*n_layer*beta + min(1, AI)") == ["N", "D", "n_layer", "beta", "A", "I"]
+    """A word is one name; letters multiply where each of them stands alone too."""
+    found = guess_names("2BD*B*D + 2*n_layer*beta + min(1, AI)")
+    assert found == ["B", "D", "n_layer", "beta", "AI"]
 
 
 def test_quantities_are_leaves():
@@ -258,10 +264,14 @@ def test_a_unit_follows_a_power_of_ten(written, plain):
     assert value(first) == value(second)
 
 
-@pytest.mark.parametrize("written", ["B^{2} byte", "10^{B} byte", "(2) byte"])
-def test_a_unit_follows_numbers_alone(written):
-    with pytest.raises(SymacctError):
-        parse(written, ["B"], is_unit)
+@pytest.mark.parametrize("written", ["B^2 byte", "10^(B) byte", "(2) byte", "B^{2}\\,\\mathrm{byte}"])
+def test_a_unit_follows_whatever_has_a_value(written):
+    """Behind a space; and nowhere else."""
+    found = [part.name for part in walk(parse(written, ["B"], is_unit)) if part.form == "unit"]
+    assert found == ["byte"]
+    for wrong in ("byte", "B*byte", "B^byte", "byte B", "(2)byte"):
+        with pytest.raises(SymacctError):
+            parse(wrong, ["B"], is_unit)
 
 
 def test_a_break_between_a_quantity_and_its_bracket():

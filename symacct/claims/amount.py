@@ -12,9 +12,11 @@ from symacct.claims.dims import Dims
 from symacct.claims.parts import binding_of
 from symacct.claims.repair import mended
 from symacct.claims.sides import Scope, Typed
+from symacct.claims.statement import Statement
 from symacct.errors import SymacctError, UnknownNameError
-from symacct.syntax import Source, Tree, caret, parse, readings, walk
-from symacct.units import ONE, Unit, is_unit, read_unit
+from symacct.syntax import AmbiguousError, Source, Tokenizer, Tree, caret, readings, tree_of, walk
+from symacct.syntax.refusals import completed
+from symacct.units import ONE, Unit, read_unit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,13 +38,14 @@ class Amount:
     notes: tuple[str, ...] = ()
 
 
-def amount(text: str, to: str | None = None, lets: Sequence[str] = ()) -> Amount:
+def amount(text: str, to: str | None = None, lets: Sequence[str] = (), names: Sequence[str] = ()) -> Amount:
     """Return what a formula of numbers and units comes to, exactly, in base units.
 
     Args:
         text: the formula: ``640 GB / (12 byte/param)``.
         to: the unit that it is to have, checked against the formula's.
         lets: names, each ``NAME = FORMULA``.
+        names: words that are names, as ``--names`` declares them; each needs a value all the same.
 
     Raises:
         UnitError: units disagree; the error has the place and the corrected line.
@@ -53,10 +56,16 @@ def amount(text: str, to: str | None = None, lets: Sequence[str] = ()) -> Amount
     (140000000000, 'byte')
     """
     wanted = None if to is None else read_unit(to)[1]
+    unbound = [name for name in names if name not in {binding_of(let)[0] for let in lets}]
+    if unbound:
+        what, fix = f"{unbound[0]} has no value", f"write --let '{unbound[0]} = ...'"
+        raise UnknownNameError(what, expected="a value for each name", got=unbound[0], fix=fix)
     try:
         return _worked_out(text, to, wanted, lets)
+    except AmbiguousError as error:
+        raise completed(error, lambda other: _Read(other, lets), Source(text).text) from None
     except UnlikeError as error:
-        tree = _read(text, [binding_of(let)[0] for let in lets])
+        tree = _Read(text, lets).tree
         if not any(part is error.part or part == error.part for part in walk(tree)):
             raise
         source = Source(text).text
@@ -70,34 +79,45 @@ def _works(text: str, to: str | None, wanted: Unit | None, lets: Sequence[str]) 
         return False
 
 
-def _read(text: str, names: Sequence[str]) -> Tree:
+class _Read:
+    """A formula and its bindings, read together: each binding uses earlier ones."""
+
+    def __init__(self, text: str, lets: Sequence[str]) -> None:
+        found = [(*binding_of(let), Source(let).text) for let in lets]
+        check_twice([name for name, _, _ in found], "; ".join(lets))
+        statement = Statement(frozenset(), (), free=False, calc=True)
+        parts: list[tuple[str, Tokenizer, str]] = []
+        known: frozenset[str] = frozenset()
+        for name, span, let in found:
+            parts.append((name, statement.part(span.of(let), let, names=known), let))
+            known |= {name}
+        whole = Source(text).text
+        last = statement.part(whole, whole, names=known)
+        statement.share(whole)
+        self.bindings = [Binding(name, _tree(one), let) for name, one, let in parts]
+        self.tree = _tree(last)
+        self.notes = readings(last)
+
+
+def _tree(tokenizer: Tokenizer) -> Tree:
     try:
-        return parse(text, names, is_unit)
+        return tree_of(tokenizer)
     except UnknownNameError as error:
         let = f"--let {error.got}=..."
         error.fix = (
             f"{error.fix} or write {let}"
             if error.fix
-            else f"write {let}; a unit stands after a number and a space"
+            else f"write {let}; a unit stands after a number or a value"
         )
         raise
 
 
-def _bindings(lets: Sequence[str]) -> list[Binding]:
-    made: list[Binding] = []
-    for let in lets:
-        name, span = binding_of(let)
-        made.append(Binding(name, _read(span.of(let), [one.name for one in made]), Source(let).text))
-    check_twice([one.name for one in made], "; ".join(lets))
-    return made
-
-
 def _worked_out(text: str, to: str | None, wanted: Unit | None, lets: Sequence[str]) -> Amount:
     scope = Scope(None)
-    bindings = _bindings(lets)
+    read = _Read(text, lets)
+    tree, bindings = read.tree, read.bindings
     for binding in bindings:
         scope.bind(binding)
-    tree = _read(text, [one.name for one in bindings])
     text = Source(text).text
     typed = scope.typed(tree, text)
     if wanted is not None:
@@ -105,7 +125,7 @@ def _worked_out(text: str, to: str | None, wanted: Unit | None, lets: Sequence[s
     written = [
         part.name for one in (tree, *(b.tree for b in bindings)) for part in walk(one) if part.form == "unit"
     ]
-    notes = [*readings(text, [one.name for one in bindings]), *unit_warnings(written)]
+    notes = [*read.notes, *unit_warnings(written)]
     if typed.dims.mac != (Dims.read(to).mac if to else 0):
         notes.append(ONE_MAC)
     value = evaluate(typed.expr, {})

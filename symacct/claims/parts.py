@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
+from unicodedata import normalize
 
 from symacct.algebra.symbols import check_name
 from symacct.errors import FormulaError
 from symacct.syntax import Source
-from symacct.syntax.source import CLOSE, FUNCTION, NAME
+from symacct.syntax.refusals import said
+from symacct.syntax.source import APART, CLOSE, FUNCTION, NAME
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-Relation = Literal["=", "~", "<=", ">=", "<", ">", "O", "Theta"]
+Relation = Literal["=", "~", "<=", ">=", "<", ">", "O", "Theta", "within"]
 SIGNS: dict[str, Relation] = {
     "<=": "<=", "=<": "<=", ">=": ">=", "==": "=", "≤": "<=", "≥": ">=",
-    "∈": "O", "=": "=", "~": "~", "<": "<", ">": ">",
+    "≈": "within", "∈": "O", "=": "=", "~": "~", "<": "<", ">": ">",
 }  # fmt: skip
 OPENING, CLOSING = "([⌈⌊\ue003", ")]⌉⌋\ue004"
 WORD = rf"[{NAME}{FUNCTION}]?(?<!\w){{}}(?!\w){CLOSE}?"
@@ -25,7 +28,13 @@ WHERE = re.compile(rf"(?<![\w.])(?:where|其中)(?!\w){CLOSE}?")
 GROWS = re.compile(
     rf"(?<![\w.]){NAME}?as(?!\w){CLOSE}?\s+(?P<names>[^=<>→∞]{{1,200}}?)\s*(?:->|→)\s*(?:∞|{NAME}?(?:oo|inf|infinity)\b)"
 )
-MARKS = re.compile(f"[{NAME}{FUNCTION}{CLOSE}]")
+MARKS = re.compile(f"[{NAME}{FUNCTION}{CLOSE}{APART}]")
+WITHIN = re.compile(
+    rf"(?<![\w.]){NAME}?within(?!\w){CLOSE}?\s*(?P<share>[0-9]+(?:\.[0-9]+)?)\s*(?P<percent>%|{NAME}?percent{CLOSE}?)?\s*"
+)
+DOLLARS = re.compile(r"(?<![0-9\\])(?<![0-9]\s)\$(?=[^\s/*^)$])([^$]+?)(?<=\S)\$")
+"""A part of a text that is LaTeX; in ``2 $/hour`` the sign is a unit."""
+DOUBLE = re.compile(r"\$\$(.*?)\$\$", re.DOTALL)
 ORDER = re.compile(rf"(?<=[\s{CLOSE})\]])(?:is\s+|in\s+)?{NAME}?(?:O|Theta|Θ){CLOSE}?\s*\(")
 JOINT = re.compile(r"[,;]|(?<!\w)and(?!\w)")
 REFUSED = {"!=": "a claim is not a denial", "≠": "a claim is not a denial"}
@@ -54,6 +63,12 @@ class Parts:
     right: Span
     where: tuple[tuple[str, Span], ...]
     grows: tuple[str, ...]
+    tolerance: Fraction | None = None
+    dollars: tuple[Span, ...] = ()
+
+    def is_latex(self, span: Span) -> bool:
+        """Say whether a part stands between dollar signs."""
+        return any(span.start < one.end and one.start < span.end for one in self.dollars)
 
 
 def parts_of(text: str, names: Collection[str]) -> Parts:
@@ -66,7 +81,8 @@ def parts_of(text: str, names: Collection[str]) -> Parts:
     >>> found.relation, [name for name, _ in found.where], found.grows
     ('~', ['N'], ('L',))
     """
-    return _Splitter(_undollared(text), names).parts()
+    plain, dollars = _undollared(text)
+    return _Splitter(plain, names, dollars).parts()
 
 
 def binding_of(text: str) -> tuple[str, Span]:
@@ -79,18 +95,21 @@ def binding_of(text: str) -> tuple[str, Span]:
     return splitter.binding(0, len(splitter.plain))
 
 
-def _undollared(text: str) -> str:
-    """Return a text with the dollar signs of LaTeX around it replaced by spaces."""
-    bare = text.strip() if isinstance(text, str) else ""
-    if len(bare) > 2 and bare[0] == bare[-1] == "$":
-        first, last = text.index("$"), text.rindex("$")
-        return f"{text[:first]} {_undollared(text[first + 1 : last])} {text[last + 1 :]}"
-    return text
+def _undollared(text: str) -> tuple[str, tuple[Span, ...]]:
+    """Return a text with spaces in the place of the dollar signs around LaTeX, and where that stands."""
+    if not isinstance(text, str):
+        return text, ()
+    plain = DOUBLE.sub(r" $\1$ ", normalize("NFC", text))
+    found = tuple(Span(one.start(), one.end()) for one in DOLLARS.finditer(plain))
+    for one in found:
+        plain = f"{plain[: one.start]} {plain[one.start + 1 : one.end - 1]} {plain[one.end :]}"
+    return plain, found
 
 
 class _Splitter:
-    def __init__(self, text: str, names: Collection[str]) -> None:
-        self.source = Source(text)
+    def __init__(self, text: str, names: Collection[str], dollars: tuple[Span, ...] = ()) -> None:
+        self.source = Source(text, latex=bool(dollars))
+        self.dollars = dollars
         self.plain = self.source.plain
         self.names = names
         self.depths = list(self._depths())
@@ -134,11 +153,49 @@ class _Splitter:
         if where:
             following = min((one for one in starts if one > where.start()), default=end)
             bound = tuple(self.bindings(where.end(), following))
+        main, end, tolerance = self.within(main)
         start, after, relation = self.relation(main)
+        if relation == "within" and tolerance is None:
+            raise self.unbounded(start, main)
+        if tolerance is not None:
+            if relation not in {"=", "within"}:
+                raise self.fail(
+                    "within follows an equation", main, "A = B within 3 %", f"{relation} ... within"
+                )
+            relation = "within"
         for name, first, last in (("left", 0, start), ("right", after, main)):
             if not self.plain[first:last].strip():
                 raise self.fail(f"the {name} side is empty", start, "a formula on both sides", "nothing")
-        return Parts(self.source.text, self.span(0, start), relation, self.span(after, main), bound, grows)
+        return Parts(self.source.text, self.span(0, start), relation, self.span(after, main), bound, grows,
+                     tolerance, self.dollars)  # fmt: skip
+
+    def within(self, end: int) -> tuple[int, int, Fraction | None]:
+        """Return where the sides end, where ``within P %`` behind them does, and the share.
+
+        Raises:
+            FormulaError: it is no percentage, or more text follows.
+        """
+        found = self.first(WITHIN, 0, end)
+        if found is None:
+            return end, end, None
+        if found["percent"] is None or self.plain[found.end() : end].strip(" ,;"):
+            got = self.plain[found.start() : end].strip()
+            raise self.fail(
+                "within is followed by a percentage", found.start(), "within 3 %", MARKS.sub("", got)
+            )
+        return found.start(), end, Fraction(found["share"]) / 100
+
+    def unbounded(self, place: int, end: int) -> FormulaError:
+        """Return the error for a ``≈`` that does not say how near."""
+        text, last = self.source.text, self.span(0, end).end
+        near = f"{text[:last].rstrip()} within 3 % {text[last:].strip()}".strip()
+        start = self.source.start(place)
+        sign = text[start] if text[start] != "\\" else "\\approx"
+        leading = f"{text[:start]}~{text[start + len(sign) :]}"
+        what = "how near two sides are is not said"
+        return self.fail(
+            what, place, "A ≈ B within P %, or A ~ B for the leading term", "≈", said([near, leading])
+        )
 
     def growing(self, match: re.Match[str]) -> Iterator[str]:
         for name in re.split(r"\s*(?:,|\band\b)\s*", MARKS.sub("", match["names"])):
@@ -157,9 +214,10 @@ class _Splitter:
             raise self.fail("where binds nothing", start - 1, "where NAME = FORMULA", "the end")
 
     def binding(self, start: int, end: int) -> tuple[str, Span]:
-        equals = self.plain.find("=", start, end)
+        signs = [place for place in range(start, end) if self.plain[place] == "=" and not self.depths[place]]
+        equals = signs[0] if signs else -1
         written = self.plain[start:end].strip()
-        if equals < 0 or "=" in self.plain[equals + 1 : end]:
+        if len(signs) != 1:
             what = "a name is bound as NAME = FORMULA"
             raise self.fail(what, start, "N = params.nonembedding", MARKS.sub("", written) or "nothing")
         name = MARKS.sub("", self.plain[start:equals]).strip()

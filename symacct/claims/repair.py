@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from symacct.claims.check import UnlikeError
 from symacct.claims.dims import Dims
 from symacct.syntax import caret, walk
+from symacct.syntax.refusals import BETWEEN
+from symacct.units import long_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 WORK = re.compile(r"(?<!\w)([kMGTPE]?(?:FLOPs?|op|ops|MACs?))(?!\w)(?!\s*/\s*(?:s|sec|second)\b)")
 RATE = re.compile(r"\s*/\s*(?:s|sec|second)(?!\w)")
 MOST_EDITS = 60
+SHORT = 2
+SHORT_UNIT = re.compile(r"[kmMGTPEnu]?[shJW]")
+"""Units that a product of one-letter names may be meant by."""
 COUNTED = frozenset({"parameter", "token", "sequence", "layer"})
 FACTORS = {
     "token/sequence": ("* {} token/sequence", "the tokens of one sequence"),
@@ -105,7 +110,30 @@ def mended(error: SymacctError, tree: Tree, text: str, works: Callable[[str], bo
         error.fix = f"write {found.apply(text).strip()}      ({found.why})"
     else:
         error.fix = missing_factor(error, text)
+    named = as_names(tree, text)
+    if named is not None:
+        error.fix = f"{error.fix}{BETWEEN}{named}" if error.fix else f"write {named}"
     return error
+
+
+def as_names(tree: Tree, text: str) -> str | None:
+    """Return the text with a short word that was read as a unit as a product of names; None without one.
+
+    >>> from symacct.syntax import parse
+    >>> from symacct.units import is_unit
+    >>> as_names(parse("12h + n", ["n"], is_unit), "12h + n")
+    '12*h + n      (12h was read as 12 hour)'
+    """
+    units = (part for part in walk(tree) if part.form == "unit")
+    found = next((one for one in units if len(one.name) <= SHORT and SHORT_UNIT.fullmatch(one.name)), None)
+    if found is None or "\\" in text[: found.end]:
+        return None
+    before = text[: found.start].rstrip()
+    number = re.search(r"[\w.)\]]+$", before)
+    read = f"{number.group() if number else ''}{text[len(before) : found.end]}"
+    long = f"{number.group() if number else ''} {long_name(found.name)}"
+    line = f"{before}*{'*'.join(found.name)}{text[found.end :]}".strip()
+    return f"{line}      ({read} was read as {long})"
 
 
 def missing_factor(error: UnlikeError, text: str) -> str | None:

@@ -29,6 +29,7 @@ def add(parser: ArgumentParser) -> None:
         metavar="'N = 70B parameter'",
         help="what a name in the formula stands for (may be repeated)",
     )
+    options.add_names(parser)
     options.add_format(parser, FORMATS)
 
 
@@ -37,7 +38,7 @@ def run(args: Namespace) -> int:
     from symacct.claims import amount
     from symacct.report.amount import whole
 
-    found = amount(args.expression, args.to, args.let)
+    found = amount(args.expression, args.to, args.let, options.words(args.names))
     text = whole(found.value, found.unit, args.to)
     if args.format == "json":
         given = {"expression": args.expression, "to": args.to, "let": args.let}

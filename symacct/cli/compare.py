@@ -69,6 +69,8 @@ def add(parser: ArgumentParser) -> None:
         )
     parser.add_argument("--input-grad", action="store_true", help="form the gradients of the inputs too")
     parser.add_argument("--hold-output", action="store_true", help="the caller holds the output")
+    options.add_names(parser)
+    options.add_rename(parser)
     options.add_format(parser, FORMATS)
     parser.epilog = EPILOG
 
@@ -128,11 +130,22 @@ def _two(args: Namespace) -> tuple[Namespace, Namespace]:
 def _account(side: Namespace) -> Account:
     from symacct.account import Account
     from symacct.readers.files import load
+    from symacct.readers.renamed import read_renames, renamed
 
     graph = load(side.graph, symbolic=side.symbolic)
+    known = {*graph.sizes, *graph.aliases}
+    renames = read_renames(",".join(side.rename))
+    graph = renamed(
+        graph, {new: old for new, old in renames.items() if old in known or not _two_graphs(side)}
+    )
     optimizer = None if side.optimizer in (None, "none") else side.optimizer
     policy = options.read_policy(Namespace(**{**vars(side), "optimizer": optimizer}))
     return Account(graph, policy, options.read_convention(side))
+
+
+def _two_graphs(side: Namespace) -> bool:
+    """Say whether two graphs are compared, each of which may have sizes of its own."""
+    return len(set(side.what)) > 1
 
 
 def _placed(account: Account, at: list[str], accounts: list[Account], own: Collection[str]) -> Account:
@@ -159,12 +172,20 @@ def _has(name: str, account: Account) -> bool:
 
 
 def _formulas(args: Namespace) -> int:
-    from symacct.proof.compare import compare_formulas
-
     if args.at:
         raise UsageError("--at is for graphs", expected=SHAPE, got="--at", fix="write --assume 'NAME = 8'")
-    _write(args, (args, args), [], compare_formulas(args.what[0], args.what[1], args.let, args.assume))
+    _write(args, (args, args), [], _compared(args))
     return 0
+
+
+def _compared(args: Namespace) -> Comparison:
+    from symacct.proof.compare import compare_formulas
+
+    if args.rename:
+        what, fix = "--rename is for the sizes of graphs", "write other letters in the formulas"
+        raise UsageError(what, expected=SHAPE, got=f"--rename {args.rename[0]}", fix=fix)
+    names = options.words(args.names)
+    return compare_formulas(args.what[0], args.what[1], args.let, args.assume, names)
 
 
 def _write(

@@ -229,6 +229,28 @@ def read_convention(args: Namespace) -> Convention:
     return convention(args.convention, **{name: value for name, value in given.items() if value is not None})
 
 
+def add_names(parser: ArgumentParser) -> None:
+    """Add the flag that declares names."""
+    parser.add_argument(
+        "--names",
+        action="append",
+        default=[],
+        metavar="B,D,K",
+        help="words that are names, so that 2BDK is their product (may be repeated)",
+    )
+
+
+def add_rename(parser: ArgumentParser) -> None:
+    """Add the flag that gives sizes of a graph other letters."""
+    parser.add_argument(
+        "--rename",
+        action="append",
+        default=[],
+        metavar="N=H,H=K",
+        help="other letters for sizes of the graph, all at once: N for H, H for K",
+    )
+
+
 def words(given: Sequence[str]) -> list[str]:
     """Return the words of a flag that may be repeated, or hold several with commas.
 

@@ -26,6 +26,8 @@ OF_CLAIMS = (
     "let",
     "assume",
     "grow",
+    "names",
+    "rename",
     "on",
     "optimizer",
     "attention",
@@ -91,6 +93,8 @@ def add_given(parser: ArgumentParser) -> None:
         metavar="L,h",
         help="what goes to infinity for ~, O and Theta; default: each repeat count alone, then all sizes",
     )
+    options.add_names(parser)
+    options.add_rename(parser)
     parser.add_argument("--on", metavar="MACHINE", help="for time.step, peak, ...; see symacct list machines")
     parser.add_argument(
         "--machines", action="append", default=[], metavar="DIR", help="a folder with machine files"
@@ -129,6 +133,9 @@ def judged(args: Namespace) -> tuple[Verdict, Account | None]:
 
     choices = vars(args) | ({"precision": "bf16"} if args.on else {})
     options.refuse_choices(type(args)(**choices), "formulas alone are compared, and nothing is derived")
+    if args.rename:
+        what, fix = "--rename is for the sizes of a graph", "write other letters in the claim"
+        raise UsageError(what, expected=SHAPE, got=f"--rename {args.rename[0]}", fix=fix)
     return _claim(args, None, read_sizes(",".join(args.at)))
 
 
@@ -137,11 +144,12 @@ def _account(args: Namespace) -> tuple[Account, Mapping[str, int]]:
     from symacct.account import Account
     from symacct.proof.lookup import names_under
     from symacct.readers.files import load
+    from symacct.readers.renamed import renamed
     from symacct.syntax import read_sizes
 
     if args.what[0].endswith(".toml"):
         raise UsageError("a file of claims stands alone", expected=SHAPE, got=" ".join(args.what)[:72])
-    graph = load(args.what[0], symbolic=args.symbolic)
+    graph = renamed(load(args.what[0], symbolic=args.symbolic), ",".join(args.rename))
     account = Account(graph, options.stated_policy(args, args.checkpoint), options.read_convention(args))
     named = names_under(args.what[-1], account.policy)
     own = {name: size for name, size in read_sizes(",".join(args.at)).items() if name in named}
@@ -158,6 +166,7 @@ def _claim(
     verdict = prove(
         account, args.what[-1], sizes=sizes, lets=args.let, assume=args.assume, grow=grow,
         on=args.on, dirs=args.machines, dtype=precision(args.precision).activations,
+        names=options.words(args.names),
     )  # fmt: skip
     return verdict, None if account is None else placed(account, sizes)[0]
 

@@ -62,6 +62,7 @@ def add(parser: ArgumentParser) -> None:
         metavar="'F = 4*D'",
         help="what sizes satisfy: 'F = 4*D', 'B >= 8', 'k | L' (may be repeated)",
     )
+    options.add_names(parser)
     parser.add_argument("--on", metavar="MACHINE", help="a machine; see symacct list machines")
     parser.add_argument(
         "--machines", action="append", default=[], metavar="DIR", help="a folder with machine files"
@@ -87,6 +88,7 @@ def run(args: Namespace) -> int:
         assume=args.assume,
         integer=args.integer,
         machine=_where(args),
+        names=options.words(args.names),
     )
     output.write(_json(args, found, notes) if args.format == "json" else _shown(args, found, notes))
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from symacct.syntax.refusals import AmbiguousError, applied, said
 from symacct.syntax.source import MARGIN, caret
 
 if TYPE_CHECKING:
@@ -42,7 +43,15 @@ def undoubled(error: SymacctError, equation: str, text: str, start: int = 0) -> 
         error.where = error.where.replace(equation, text).replace(equation[:60], text[:60])
     if error.got == equation[:72]:
         error.got = text[:72]
+    if isinstance(error, AmbiguousError) and error.text.strip() == equation:
+        error.fix = _of_one(error, text, start)
     return error.at(text[:72])
+
+
+def _of_one(error: AmbiguousError, text: str, start: int) -> str | None:
+    """Return the lines that mend a formula, from the changes of the equation that reads it."""
+    moved = (one._replace(start=one.start - 1 + start, end=one.end - 1 + start) for one in error.edits)
+    return said(applied(text, one) for one in moved)
 
 
 def _place(error: SymacctError, equation: str, shown: str, column: int) -> int:

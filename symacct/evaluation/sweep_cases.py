@@ -53,6 +53,7 @@ class Case:
         notes: sources of figures.
         lets: what names stand for.
         machine: where times are meant.
+        names: words that are names, beside the sizes.
     """
 
     labels: Mapping[str, str]
@@ -61,6 +62,7 @@ class Case:
     notes: tuple[str, ...] = ()
     lets: tuple[str, ...] = field(default=(), repr=False)
     machine: Machine | None = field(default=None, repr=False)
+    names: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def when(self) -> tuple[Condition, ...]:
@@ -77,7 +79,7 @@ class Case:
             return self
         account = self.account.bind(sizes)
         texts = [one.text for one in self.columns]
-        columns = _columns(account, texts, self.lets, OnMachine(self.machine))
+        columns = _columns(account, texts, self.lets, OnMachine(self.machine), self.names)
         return Case(self.labels, account, columns, machine=self.machine)
 
 
@@ -89,8 +91,11 @@ def make_case(
     machine: str | None = None,
     lets: Sequence[str] = (),
     dirs: Sequence[str] = (),
+    names: Sequence[str] = (),
 ) -> Case:
     """Return a case: each text a quantity, or a formula of quantities, sizes and figures of a machine.
+
+    `names` are words that are names, beside the sizes of the graph.
 
     Raises:
         SymacctError: a formula cannot be read, or its units disagree.
@@ -108,24 +113,31 @@ def make_case(
     given = (*lets, *more)
     found = None if machine is None else load(machine, dirs)
     find = OnMachine(found)
-    columns = _columns(account, texts, given, find)
+    columns = _columns(account, texts, given, find, names)
     said = tuple(dict.fromkeys((*notes, *find.notes)))
-    return Case(labels or {}, account, columns, said, given, found)
+    return Case(labels or {}, account, columns, said, given, found, tuple(names))
 
 
 def _columns(
-    account: Account | None, texts: Sequence[str], lets: Sequence[str], find: OnMachine
+    account: Account | None,
+    texts: Sequence[str],
+    lets: Sequence[str],
+    find: OnMachine,
+    declared: Sequence[str] = (),
 ) -> tuple[Column, ...]:
-    return tuple(_column(account, text, lets, find) for text in texts)
+    return tuple(_column(account, text, lets, find, declared) for text in texts)
 
 
-def _column(account: Account | None, text: str, lets: Sequence[str], find: OnMachine) -> Column:
+def _column(
+    account: Account | None, text: str, lets: Sequence[str], find: OnMachine, declared: Sequence[str]
+) -> Column:
     if account is not None and text.strip() in QUANTITIES:
         quantity = find(account, text.strip())
         return Column(text.strip(), quantity.expr, quantity.unit, quantity.when)
     names = None if account is None else [*account.source.sizes, *account.policy.names]
     try:
-        claim = read_claim(doubled(text), names, QUANTITIES if account is not None else (), lets)
+        quantities = QUANTITIES if account is not None else ()
+        claim = read_claim(doubled(text), names, quantities, lets, declared=declared)
     except SymacctError as error:
         raise undoubled(error, doubled(text), text) from None
     side = resolve(claim, None if account is None else partial(find, account)).left

@@ -71,6 +71,7 @@ def solve(
     integer: bool = False,
     machine: Machine | None = None,
     seconds: float = SECONDS,
+    names: Iterable[str] = (),
 ) -> Solution:
     """Return for which values of a name a condition holds, or at which value a formula is best.
 
@@ -85,6 +86,7 @@ def solve(
         integer: look for integers alone.
         machine: where times are meant: ``time.step <= 1 second``.
         seconds: processor time; an answer does not depend on it.
+        names: words that are names, as ``--names`` declares them.
 
     Raises:
         SymacctError: the condition cannot be read, units disagree, or there is no way to solve it.
@@ -102,7 +104,8 @@ def solve(
     unknown = objective.name if objective else _named(name)
     assume = tuple(assume)
     try:
-        read = partial(read_asked, account, stated, unknown, sizes=sizes, lets=lets, assume=assume)
+        read = partial(read_asked, account, stated, unknown, sizes=sizes, lets=lets, assume=assume,
+                       declared=tuple(names))  # fmt: skip
         asked = read(machine=machine)
     except SymacctError as error:
         raise undoubled(error, stated, text.strip(), objective.start) if objective else error from None

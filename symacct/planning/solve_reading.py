@@ -103,8 +103,9 @@ def read_asked(
     assume: Iterable[str] = (),
     of: Callable[[Account, str], Quantity] = Account.__getitem__,
     machine: Machine | None = None,
+    declared: Sequence[str] = (),
 ) -> Asked:
-    """Return a question, read; `of` gives the quantities of an account, and `machine` times.
+    """Return a question, read; `of` gives the quantities of an account, `machine` times, `declared` names.
 
     Raises:
         SymacctError: the condition cannot be read, units disagree, or the unknown is none.
@@ -121,7 +122,8 @@ def read_asked(
         placed_account, rest = _placed(account, text, given)
     names = None if account is None else {*account.source.sizes, *names_under(text, account.policy), name}
     timed = OnMachine(machine, of)
-    typed = typed_of(text, name, names, lets, finder(placed_account, timed))
+    assume = tuple(assume)
+    typed = typed_of(text, name, names, lets, finder(placed_account, timed), declared, assume)
     claim = typed.claim
     if claim.relation not in RELATIONS:
         raise FormulaError(
@@ -146,7 +148,7 @@ def read_asked(
         notes.append(NO_STATES)
     again = None
     if size and account is not None:
-        again = _again(account, text, name, given, lets, assume, machine)
+        again = _again(account, text, name, given, lets, assume, machine, declared)
     notes += timed.notes
     notes = list(dict.fromkeys(notes))
     unit = typed.unit.unit or ONE
@@ -266,13 +268,14 @@ def _again(
     lets: Sequence[str],
     assume: Iterable[str],
     machine: Machine | None,
+    declared: Sequence[str] = (),
 ) -> Callable[[int], tuple[Expr, Expr]]:
     """Return what derives the account anew with the unknown bound, and gives both sides."""
 
     def sides(size: int) -> tuple[Expr, Expr]:
         bound, rest = _placed(account, text, {**given, name: size})
         names = {*account.source.sizes, *names_under(text, account.policy), name}
-        claim = read_claim(text, names, QUANTITIES, lets)
+        claim = read_claim(text, names, QUANTITIES, lets, declared=declared, beside=assume)
         found = resolve(claim, finder(bound, OnMachine(machine)))
         assumptions = read_assumptions(assume, claim.names)
         bind(assumptions, {**bound.graph.bound, **rest})

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from symacct.claims import Claim, Dims, Sides, read_claim, resolve
 from symacct.claims.check import UnlikeError, walk
@@ -18,9 +17,6 @@ if TYPE_CHECKING:
     from symacct.quantity import Quantity
 
 POWERS = (Fraction(1), Fraction(-1), Fraction(1, 2), Fraction(-1, 2), Fraction(1, 3), Fraction(-1, 3))
-SUFFIX = re.compile(r"(?<![\w.])([0-9][0-9_.]*)(?:[kMBT]|[KMGT]i)(?=\s+[^\W\d])")
-"""A number with a suffix before a unit: ``70B parameter``."""
-
 MOST_BELOW = 2
 
 
@@ -39,6 +35,8 @@ def typed_of(
     names: set[str] | None,
     lets: Sequence[str],
     find: Callable[[str], Quantity] | None,
+    declared: Sequence[str] = (),
+    beside: Sequence[str] = (),
 ) -> Typed:
     """Return the condition with the unit that the unknown must have; a size has none.
 
@@ -46,10 +44,8 @@ def typed_of(
         SymacctError: it cannot be read, or has no unit that fits.
     """
     quantities = QUANTITIES if find is not None else ()
-    if names is None:
-        bare, *others = (SUFFIX.sub(r"\1 ", one) for one in (text, *lets))
-        names = {*read_claim(bare, None, quantities, others).names, name}
-    plain = read_claim(text, names, quantities, lets)
+    more: dict[str, Any] = {"declared": dict.fromkeys([name, *declared]), "beside": beside}
+    plain = read_claim(text, names, quantities, lets, **more)
     if any(one.name == name for one in plain.where):
         what = f"{name} is the unknown, and is bound"
         raise FormulaError(
@@ -60,7 +56,7 @@ def typed_of(
     tried = [Dims()]
     for dims in tried:
         try:
-            ways.append(_read(text, name, names, quantities, lets, find, dims))
+            ways.append(_read(text, name, names, quantities, lets, find, dims, more))
         except SymacctError as error:
             if dims.pure:
                 if not isinstance(error, UnitError):
@@ -118,14 +114,15 @@ def _counting(claim: Claim) -> list[Dims]:
 def _read(
     text: str,
     name: str,
-    names: set[str],
+    names: set[str] | None,
     quantities: Sequence[str],
     lets: Sequence[str],
     find: Callable[[str], Quantity] | None,
     dims: Dims,
+    more: dict[str, Any],
 ) -> Typed:
     own = [] if dims.pure else [f"{name} = {name}{_factor(dims)}"]
-    claim = read_claim(text, names, quantities, [*own, *lets])
+    claim = read_claim(text, names, quantities, [*own, *lets], **more)
     sides = resolve(claim, find)
     scope = Scope(find)
     bound = [scope.bind(one).dims for one in claim.where]

@@ -84,7 +84,11 @@ class Comparison:
 
 
 def compare_formulas(
-    first: str, second: str, lets: Iterable[str] = (), assume: Iterable[str] = ()
+    first: str,
+    second: str,
+    lets: Iterable[str] = (),
+    assume: Iterable[str] = (),
+    names: Iterable[str] = (),
 ) -> Comparison:
     """Compare two formulas; their units are read as those of a claim that they are equal.
 
@@ -92,7 +96,8 @@ def compare_formulas(
     >>> found.difference, found.larger, found.crossings[0].value
     (4*k*n - 4*k, 'A or equal', 1)
     """
-    claim = read_claim(f"{first} = {second}", None, (), lets)
+    assume = tuple(assume)
+    claim = read_claim(f"{first} = {second}", None, (), lets, declared=names, beside=assume)
     said = read_conditions(assume, claim.names)
     sides = resolve(claim)
     notes = (*claim.notes, *sides.notes, *(f"assuming {text}" for text in said.texts))

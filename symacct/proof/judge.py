@@ -18,6 +18,7 @@ from symacct.proof.machine_facts import read_facts
 from symacct.proof.prove import Verdict, prove
 from symacct.readers.documents import documents
 from symacct.readers.files import load
+from symacct.readers.renamed import renamed
 from symacct.readers.stated import POLICY
 from symacct.syntax import read_formula, read_sizes
 from symacct.units import convert
@@ -135,6 +136,7 @@ def _verdict(stated: Stated, account: Account | None, text: str, where: _On) -> 
     return prove(
         account, text, sizes=sizes, lets=stated.let, assume=stated.assume, grow=grow, brief=True,
         on=where.machine, dirs=where.dirs, dtype=_dtype(stated) if account is None else None,
+        names=tuple(name.strip() for name in stated.names.split(",") if name.strip()),
     )  # fmt: skip
 
 
@@ -161,14 +163,21 @@ def _account(stated: Stated, folder: Path, accounts: dict[object, Account]) -> A
         policy = chosen(plain, given)
         prices = {name: choices[name] for name in PRICES if name in choices}
         priced = convention(choices.get("convention", "default"), **prices)
-        graph = load(_place(str(stated.graph), folder), symbolic=stated.symbolic)
+        graph = renamed(load(_place(str(stated.graph), folder), symbolic=stated.symbolic), stated.rename)
         accounts[key] = Account(graph, policy, priced)
     return accounts[key]
 
 
 def account_key(stated: Stated) -> tuple[object, ...]:
     """Return what the account of a claim is known by among those that were derived."""
-    return (stated.graph, stated.choices, stated.input_grad, stated.hold_output, stated.symbolic)
+    return (
+        stated.graph,
+        stated.choices,
+        stated.input_grad,
+        stated.hold_output,
+        stated.symbolic,
+        stated.rename,
+    )
 
 
 def _place(target: str, folder: Path) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from symacct import formats
 from symacct.algebra.evaluate import names_of
@@ -75,18 +75,31 @@ class Facts:
             self.found[key] = Quantity(made.expr, made.unit, made.when)
         return self.found[key]
 
-    def claim(self, text: str, names: Collection[str] | None, account: Account | None) -> Claim:
+    def claim(
+        self,
+        text: str,
+        names: Collection[str] | None,
+        account: Account | None,
+        *,
+        declared: Iterable[str] = (),
+        beside: Iterable[str] = (),
+        whole: str | None = None,
+    ) -> Claim:
         """Return a claim, read; where its rates fit with no unit alone, they have none.
+
+        The last three are what `read_claim` takes: more names, conditions, and the whole text.
 
         Raises:
             SymacctError: it cannot be read.
         """
         known = None if names is None else [*names, *self.rates]
-        claim = read_claim(text, known, QUANTITIES, [*self.lets, *self.typed])
+        more: dict[str, Any] = {"declared": tuple(declared), "beside": tuple(beside), "whole": whole}
+        quantities = () if account is None else QUANTITIES
+        claim = read_claim(text, known, quantities, [*self.lets, *self.typed], **more)
         if self.typed and not self._fits(claim, account):
             pure = (one.rpartition(TIMES)[0] for one in self.typed)
             bare = [one for one in pure if not _same(one)]
-            other = read_claim(text, known, QUANTITIES, [*self.lets, *bare])
+            other = read_claim(text, known, quantities, [*self.lets, *bare], **more)
             if self._fits(other, account):
                 self.notes[BARE] = None
                 return other

@@ -134,6 +134,7 @@ def prove(
     on: str | None = None,
     dirs: Sequence[str | Path] = (),
     dtype: str | None = None,
+    names: Iterable[str] = (),
 ) -> Verdict:
     """Judge a claim against an account, or compare formulas where there is none.
 
@@ -150,6 +151,7 @@ def prove(
         on: the machine whose times and figures are meant; without one times are formulas in its symbols.
         dirs: folders with more machines.
         dtype: the format whose peak is meant; that of the activations where none is named.
+        names: words that are names, as ``--names`` declares them.
 
     Raises:
         SymacctError: the claim cannot be read, a name is unknown, or units disagree.
@@ -159,19 +161,24 @@ def prove(
     """
     if isinstance(account, Graph | Definition):
         account = derive(account)
-    names, sizes = None, dict(sizes or {})
+    known, sizes = None, dict(sizes or {})
     if account is not None:
         own = names_under(text, account.policy)
-        names = [*account.source.sizes, *own]
+        known = [*account.source.sizes, *own]
         given = {name: sizes[name] for name in own if name in sizes}
         account, sizes = placed(account, sizes)
         sizes = {**sizes, **given}
     facts = read_facts(text, lets, account, on=on, dirs=dirs, dtype=dtype)
     bare, where = cut_conditions(facts.text)
-    written = read_threshold(bare, names) if is_threshold(bare) else None
+    written = read_threshold(bare, known) if is_threshold(bare) else None
     extremum = read_extremum(bare)
     stated = written.condition if written else extremum.equation if extremum else bare
-    claim = facts.claim(stated, names, account)
+    assume = tuple(assume)
+    index = [extremum.name] if extremum else []
+    claim = facts.claim(
+        stated, known, account, declared=(*names, *index), whole=text,
+        beside=(*where, *assume, *([written.threshold] if written else ())),
+    )  # fmt: skip
     said = read_conditions((*where, *assume), claim.names, facts.rates)
     judged = _Judging(account, claim, facts, said, grow, _values(account, claim, sizes))
     notes = [*claim.notes, *(f"assuming {one}" for one in (*_equal(sizes), *said.texts))]

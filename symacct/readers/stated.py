@@ -23,6 +23,7 @@ CHOICES = (*POLICY, "convention", "attention", "bytes")
 OF_SHEETS = ("name_zh", "section", "section_zh")
 PLAIN = (
     *("claim", "calc", "instead", "at", "grow", "on", "within", "source", "comment", "to", "value"),
+    *("names", "rename"),
     *OF_SHEETS,
 )
 TEXTS = ("graph", "model", "expect", *PLAIN, *CHOICES)
@@ -57,6 +58,8 @@ class Stated:
         at: sizes, as ``--at`` takes them.
         grow: what goes to infinity, as ``--grow`` takes it.
         on: the machine whose times and figures are meant, as ``--on`` takes it; empty for none.
+        names: words that are names, as ``--names`` takes them.
+        rename: other letters for sizes of the graph, as ``--rename`` takes them.
         choices: those of the policy and the convention that are made, by the name of the flag.
         input_grad: whether the gradients of inputs are formed.
         hold_output: whether the caller holds the output.
@@ -83,6 +86,8 @@ class Stated:
     at: str = ""
     grow: str = ""
     on: str = ""
+    names: str = ""
+    rename: str = ""
     choices: tuple[tuple[str, str], ...] = ()
     input_grad: bool = False
     hold_output: bool = False

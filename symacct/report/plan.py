@@ -11,7 +11,7 @@ from symacct.report.amount import SMALLEST, digits, shown
 from symacct.report.figures import COUNTED, valued
 from symacct.report.table import GAP, Column, Table, as_markdown, as_text, wrap
 from symacct.syntax import guess_names, read_formula
-from symacct.units import Unit, read_unit
+from symacct.units import Unit, is_unit, read_unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -83,7 +83,7 @@ def as_latex(formula: str) -> str:
     if not formula:
         return ""
     try:
-        return latex(read_formula(formula, guess_names(formula)))
+        return latex(read_formula(formula, guess_names(formula, (), is_unit)))
     except SymacctError:
         number, _, rest = formula.partition(" ")
         unit, star, last = rest.partition(" * ")

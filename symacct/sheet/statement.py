@@ -164,8 +164,7 @@ def guessed(text: str, of: Iterable[str] = ()) -> Cell:
     from symacct.errors import SymacctError
 
     try:
-        names = guess_names(Source(text).plain, {*of, *QUANTITIES}, is_unit) if of else None
-        found = Statement(text, names, (), of)
+        found = Statement(text, None, (), of)
     except SymacctError:
         return (Words(text, code=True),)
     return tuple(found.sides(found.claim)) if found.quantity else found.cell
@@ -174,7 +173,7 @@ def guessed(text: str, of: Iterable[str] = ()) -> Cell:
 def names_in(text: str) -> tuple[str, ...]:
     """Return the names of a formula for which none are declared.
 
-    >>> names_in("6ND")
+    >>> names_in("6*N*D")
     ('N', 'D')
     """
-    return tuple(guess_names(Source(text).plain, (), is_unit))
+    return tuple(guess_names(text, (), is_unit))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from symacct.errors import UnitError
 from symacct.syntax.source import BAR, BAR_END, caret
 from symacct.syntax.tokens import Token, Tokenizer
-from symacct.units import is_unit, read_unit
+from symacct.units import read_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -20,6 +21,7 @@ DEEPEST = 100
 TALLEST_TREE = 200
 MOST_ARGUMENTS = 16
 MOST_SHOWN = 60
+TEN = re.compile(r"(10*)[eE]\+?([0-9]+)")
 ONE_ARGUMENT = frozenset({"abs", "ceil", "ceiling", "floor", "ln", "log", "log2", "sqrt", "O", "Theta"})
 BRACKETS = {"(": ")", "[": "]", "⌈": "⌉", "⌊": "⌋", BAR: BAR_END}
 ROUNDED = {"⌈": "ceil", "⌊": "floor", BAR: "abs"}
@@ -51,18 +53,20 @@ def parse(
     is_unit: Callable[[str], bool] | None = None,
     quantities: Collection[str] = (),
     shown: str | None = None,
+    **how: bool,
 ) -> Tree:
     """Return the tree of a formula.
 
     Args:
         text: the formula, as plain text or LaTeX.
-        names: the declared names.
+        names: the declared names; `Names` carry what the rest of a statement shows of its words.
         is_unit: says which words are units; None reads no units.
         quantities: names of quantities; ``time.forward(relu)`` is the quantity of another graph.
         shown: the text that carets are drawn under, of which the formula is a part at the same place.
+        how: ``free``, ``calc`` and ``latex``, as `Tokenizer` takes them.
 
     Raises:
-        FormulaError: it cannot be read; the error has a caret.
+        FormulaError: it cannot be read, or in two ways; the error has a caret.
         UnitError: a unit cannot be read.
         UnknownNameError: a name is not declared.
 
@@ -70,33 +74,29 @@ def parse(
     >>> tree.form, [part.form for part in tree.parts]
     ('product', ['number', 'name', 'power'])
     """
-    return _Parser(Tokenizer(text, names, is_unit, quantities, shown)).whole()
+    return tree_of(Tokenizer(text, names, is_unit, quantities, shown, **how))
 
 
-def doubtful_words(text: str, names: Collection[str]) -> list[str]:
-    """Return the words that split into declared names in more than one way; their reading should be echoed.
+def tree_of(tokenizer: Tokenizer) -> Tree:
+    """Return the tree of what a tokenizer splits."""
+    return _Parser(tokenizer).whole()
 
-    >>> doubtful_words("2*ab + c", ["a", "b", "ab", "c"])
-    ['ab']
+
+def readings(tokenizer: Tokenizer) -> list[str]:
+    """Return how words were read that could be read in another way, after they were.
+
+    >>> from symacct.units import is_unit
+    >>> tokenizer = Tokenizer("12h + 10e3", ["h"], is_unit)
+    >>> _ = tree_of(tokenizer)
+    >>> readings(tokenizer)
+    ['10e3 is 1e4', 'h is a name here, not a unit; write hour for the unit']
     """
-    tokenizer = Tokenizer(text, names)
-    tokenizer.run()
-    return list(tokenizer.doubtful)
-
-
-def readings(text: str, names: Collection[str], quantities: Collection[str] = ()) -> list[str]:
-    """Return how words were read that could be read in another way.
-
-    >>> readings("2*abB + ab", ["a", "b", "ab", "B"])
-    ['abB read as ab*B', 'ab read as one name']
-    """
-    tokenizer = Tokenizer(text, names, is_unit, quantities)
-    tokenizer.run()
-    found = [
-        f"{word} read as {parts if '*' in parts else 'one name'}"
-        for word, parts in tokenizer.doubtful.items()
-    ]
-    found += [f"{written} is {plain}" for written, plain in tokenizer.tens.items()]
+    found: list[str] = []
+    for token in tokenizer.tokens:
+        written = tokenizer.source.text[token.start : token.end]
+        ten = TEN.fullmatch(written) if token.kind == "number" else None
+        if ten and len(ten[1]) > 1:
+            found.append(f"{written} is 1e{int(ten[2]) + len(ten[1]) - 1}")
     beaten = tokenizer.beaten.items()
     return found + [f"{word} is a name here, not a unit; write {long} for the unit" for word, long in beaten]
 
@@ -165,6 +165,8 @@ class _Parser:
             if self.takes("*"):
                 factors.append(self.signed())
                 divisor = self.below(factors[-1])
+            elif slashes := self.takes("//"):
+                raise self.whole_quotient(start, slashes)
             elif self.takes("/"):
                 place = self.place
                 divisor = self.signed()
@@ -179,6 +181,18 @@ class _Parser:
             else:
                 return _joined(start, factors)
 
+    def whole_quotient(self, start: int, slashes: Token) -> FormulaError:
+        """Return the error for ``a // b``, the division of integers in Python."""
+        below = self.signed()
+        text = self.tokenizer.source.shown
+        divisor = text[below.start : below.end].strip()
+        if below.form not in {"number", "name", "quantity"} and not divisor.startswith("("):
+            divisor = f"({divisor})"
+        made = f"floor({text[start : slashes.start].strip()}/{divisor})"
+        fix = f"write {text[:start]}{made}{text[below.end :]}".rstrip()
+        what = "// divides integers in Python and has no meaning here"
+        return self.fail(what, slashes, "floor(a/b)", fix)
+
     def below(self, factor: Tree) -> Tree | None:
         """Return the factor itself where it ends in a quotient of units without a bracket around it."""
         return factor if self.place == self.quotient_ends else None
@@ -190,9 +204,6 @@ class _Parser:
             raise self.fail(
                 "a number stands directly behind another factor", token, expected, "write * or ^ between"
             )
-        if token.kind == "unit":
-            expected, fix = "a number and a space before a unit", f"write * 1 {token.text}"
-            raise self.fail("a unit stands behind something that is no number", token, expected, fix)
         return token.kind in FACTORS or (token.kind == "sign" and token.text in {"(", "[", "⌈", "⌊", BAR})
 
     def ambiguous(self, start: int, divisor: Tree) -> FormulaError:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from difflib import get_close_matches
-from unicodedata import category, east_asian_width, normalize
+from unicodedata import category, decomposition, east_asian_width, normalize
 
 from symacct.algebra.symbols import is_name
 from symacct.errors import FormulaError
@@ -18,13 +18,14 @@ LONGEST_TEXT = 10_000
 DEEPEST = 100
 SHOWN = 72
 MARGIN = 12
-NAME, FUNCTION, CLOSE, BAR, BAR_END = "\ue000", "\ue001", "\ue002", "\ue003", "\ue004"
+NAME, FUNCTION, CLOSE, BAR, BAR_END, APART = "\ue000", "\ue001", "\ue002", "\ue003", "\ue004", "\ue005"
+"""Marks of the plain form; the last stands behind a subscript, and keeps what follows apart from it."""
 WIDE = {chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | {"\u3000": " "}
 SIGNS = (
     WIDE
     | dict.fromkeys("×·⋅∙∗", "*")
     | dict.fromkeys("−–‐", "-")
-    | dict.fromkeys("≈∼≃", "~")
+    | dict.fromkeys("∼≃", "~")
     | {"÷": "/", "∕": "/", "，": ",", "、": ",", "；": ";", "≤": "≤", "≦": "≤", "≧": "≥"}
     | {"【": "[", "】": "]", "〔": "[", "〕": "]"}
 )
@@ -40,9 +41,11 @@ PLAIN = {
     **dict.fromkeys(("le", "leq", "leqslant"), "≤"),
     **dict.fromkeys(("ge", "geq", "geqslant"), "≥"),
     **dict.fromkeys(("to", "rightarrow", "longrightarrow"), "→"),
-    **dict.fromkeys(("sim", "approx", "simeq"), "~"),
+    **dict.fromkeys(("sim", "simeq"), "~"),
+    "approx": "≈",
     "div": "/",
     "in": "∈",
+    "mid": "|",
     "infty": "∞",
     "lt": "<",
     "gt": ">",
@@ -77,9 +80,11 @@ KNOWN = sorted(
 )
 COMMAND = re.compile(r"\\([A-Za-z]+|.)", re.DOTALL)
 INSIDE = r"\{((?:[^{}\\]|\\_|\\ )*)\}"
-SUBSCRIPT = re.compile(
-    rf"_\s*(?:\{{\s*\\(?:{'|'.join(UPRIGHT)})\s*{INSIDE}\s*\}}|\\(?:{'|'.join(UPRIGHT)})\s*{INSIDE}|{INSIDE})"
-)
+SET = rf"\\(?:{'|'.join(UPRIGHT)})\s*{INSIDE}"
+SUBSCRIPT = re.compile(rf"_\s*(?:\{{\s*{SET}\s*\}}|{SET}|{INSIDE})")
+LETTER = re.compile(r"_\s*(\{\s*)?\\(?:var)?([A-Za-z]+)(?(1)\s*\})")
+BELOW = re.compile(r"_([A-Za-z0-9])")
+OF_WORDS = {"+": "_plus_", "-": "_minus_", "*": "_times_", "/": "_over_"}
 GROUP = re.compile(rf"\*?\s*{INSIDE}")
 BASE_TWO = re.compile(r"\s*_\s*(?:2|\{\s*2\s*\})")
 
@@ -100,16 +105,17 @@ def caret(text: str, start: int) -> str:
 class Source:
     r"""A formula as it was written, and its plain form with the place of each character.
 
-    >>> Source(r"\frac{6N}{2 \cdot d_{\mathrm{model}}}").plain
-    '((6N)/(2 * d_model ))'
+    >>> Source(r"\frac{6N}{2 \cdot D}").plain
+    '((6N)/(2 * D))'
     """
 
-    def __init__(self, text: str, shown: str | None = None) -> None:
+    def __init__(self, text: str, shown: str | None = None, *, latex: bool = False) -> None:
         """Rewrite the text.
 
         Args:
             text: the formula.
             shown: the text that carets are drawn under, of which the formula is a part at the same place.
+            latex: whether it stands in a text between dollar signs; else a command says so.
 
         Raises:
             FormulaError: the text is too long, a brace stands alone, or a command is unknown.
@@ -124,7 +130,9 @@ class Source:
         self.starts: list[int] = []
         self.ends: list[int] = []
         self.place = 0
-        self.latex = "\\" in self.text
+        self.upright: list[bool] = []
+        self.inside = False
+        self.latex = latex or "\\" in self.text
         self.last = len(self.text)
         self._trim_dollars()
         self._run(0)
@@ -140,6 +148,10 @@ class Source:
         """Return where the text before a place of the plain form ends."""
         return self.ends[place - 1] if place else 0
 
+    def caret(self, place: int) -> str:
+        """Return the text around a place of the plain form, with a caret under it."""
+        return caret(self.shown, self.start(place))
+
     def error(
         self, what: str, start: int, *, expected: str, got: str, fix: str | None = None
     ) -> FormulaError:
@@ -151,12 +163,14 @@ class Source:
         bare = self.text.strip()
         if len(bare) > 2 and bare[0] == bare[-1] == "$":
             size = 2 if bare.startswith("$$") and bare.endswith("$$") and len(bare) > 4 else 1
+            self.latex = True
             self.place = self.text.index("$") + size
             self.last = self.text.rindex("$") + 1 - size
 
     def _emit(self, chars: str, start: int, end: int) -> None:
         for char in chars:
             self.chars.append(char)
+            self.upright.append(self.inside)
             self.starts.append(start)
             self.ends.append(end)
 
@@ -173,13 +187,8 @@ class Source:
     def _step(self, depth: int) -> None:
         start = self.place
         char = self.text[start]
-        subscript = SUBSCRIPT.match(self.text, start) if char == "_" else None
-        if subscript:
-            words = next(words for words in subscript.groups() if words is not None)
-            inside = re.sub(r"[\s,]+", "_", words.replace("\\_", "_").replace("\\ ", " ").strip())
-            self.place = subscript.end()
-            self._emit(f"_{inside}", start, self.place)
-            self._emit(" ", self.place - 1, self.place)
+        if char == "_" and (inside := self._subscript()) is not None:
+            self._emit(f"_{inside}{APART}", start, self.place)
         elif char == "\\":
             self._command(depth)
         elif self.text.startswith("{,}", start):
@@ -188,9 +197,47 @@ class Source:
             self._argument("(", ")", depth)
         else:
             self.place += 1
-            nbsp = self.latex and char == "~" and not self.text[start - 1 : start].isspace()
-            private = category(char) == "Co"
-            self._emit(" " if nbsp else "\ufffd" if private else SIGNS.get(char, char), start, self.place)
+            self._emit(self._plain(char, start), start, self.place)
+
+    def _plain(self, char: str, start: int) -> str:
+        """Return a character in plain form; a raised or lowered letter has none."""
+        if char == "~" and self.latex and not self.text[start - 1 : start].isspace():
+            return " "
+        if char in SIGNS or category(char) == "Co":
+            return SIGNS.get(char, "\ufffd")
+        if category(char)[0] != "L":
+            return char
+        raised = decomposition(char).startswith(("<super>", "<sub>"))
+        return "\ufffd" if raised else normalize("NFKC", char)
+
+    def _subscript(self) -> str | None:
+        """Pass a subscript in braces, of upright text or of a Greek letter; return it.
+
+        Raises:
+            FormulaError: it is no word and no number.
+        """
+        start = self.place
+        letter = LETTER.match(self.text, start, self.last)
+        if letter and letter[2] in COMMANDS:
+            self.place = letter.end()
+            return letter[2]
+        found = SUBSCRIPT.match(self.text, start, self.last)
+        if found is None:
+            if self.text[start + 1 : start + 2] in {"{", "\\"}:
+                raise self._no_word(start, self.text[start + 1 : start + 20])
+            return None
+        words = next(words for words in found.groups() if words is not None)
+        inside = re.sub(r"\s+", "_", words.replace("\\_", "_").replace("\\ ", " ").strip())
+        if not is_name(f"x{inside}") or not inside:
+            said = "".join(OF_WORDS.get(one, one if is_name(f"x{one}") else "_") for one in inside)
+            line = f"{self.shown[:start]}_{{{said}}}{self.shown[found.end() :]}".strip()
+            raise self._no_word(start, words, f"write {line}" if inside else None)
+        self.place = found.end()
+        return inside
+
+    def _no_word(self, start: int, got: str, fix: str | None = None) -> FormulaError:
+        what = "a subscript is a word or a number"
+        return self.error(what, start, expected="d_{model} or x_1", got=got[:40], fix=fix)
 
     def _pass_spaces(self) -> None:
         while self.place < self.last and self.text[self.place].isspace():
@@ -240,11 +287,20 @@ class Source:
         elif name in UPRIGHT:
             self._upright(start, depth)
         elif name.removeprefix("var") in COMMANDS:
-            self._emit(f"{NAME}{name.removeprefix('var')}{CLOSE}", start, self.place)
+            self._emit(f"{NAME}{name.removeprefix('var')}{self._below()}{CLOSE}", start, self.place)
         elif name == "mathcal":
             self._argument("", "", depth)
         else:
             raise self._unknown(name, start)
+
+    def _below(self) -> str:
+        """Pass the subscript of a Greek letter; return it with its mark, or nothing."""
+        one = BELOW.match(self.text, self.place, self.last)
+        if one is not None:
+            self.place = one.end()
+            return one.group()
+        inside = self._subscript() if self.text[self.place : self.place + 1] == "_" else None
+        return "" if inside is None else f"_{inside}"
 
     def _call(self, name: str, start: int, depth: int) -> None:
         two = BASE_TWO.match(self.text, self.place) if name == "log" else None
@@ -269,11 +325,13 @@ class Source:
         """Keep an upright name in one piece; other upright text is read as it stands."""
         group = GROUP.match(self.text, self.place, self.last)
         words = group[1].replace("\\_", "_").replace("\\ ", " ").strip() if group else ""
+        before, self.inside = self.inside, True
         if group and is_name(words):
             self.place = group.end()
-            self._emit(f"{NAME}{words}{CLOSE}", start, self.place)
+            self._emit(f"{NAME}{normalize('NFKC', words)}{self._below()}{CLOSE}", start, self.place)
         else:
             self._argument("", "", depth)
+        self.inside = before
 
     def _unknown(self, name: str, start: int) -> FormulaError:
         near = get_close_matches(name[:64], KNOWN, n=1, cutoff=0.6)

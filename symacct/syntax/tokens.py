@@ -1,32 +1,47 @@
-"""Text into tokens: numbers, declared names, functions, quantities, units, signs, each with its place."""
+"""Pieces into tokens: each word is decided by what is declared, and by what the whole statement shows of it.
+
+A word is a declared name, a function, a quantity, a unit in a unit's place, a suffix of a number, a product
+of letters that are names, or a new name; what could be two of these is refused, each reading written out.
+"""
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
-from symacct.errors import FormulaError, SymacctError, UnitError, unknown
-from symacct.syntax.figures import MOST_DIGITS, SUFFIXES
-from symacct.syntax.source import BAR, BAR_END, CLOSE, FUNCTION, GREEK, NAME, Source, caret
-from symacct.syntax.words import FUNCTIONS, Vocabulary, dotted_at, split, unknown_word, word_at
-from symacct.units import long_name, meant, resolve
+from symacct.syntax.context import (
+    Context,
+    context_is_unit,
+    factors_beside,
+    gather,
+    is_called,
+    is_suffix,
+    may_be_unit,
+    others_beside,
+    pieces_of,
+)
+from symacct.syntax.doubts import Doubts, of_unit
+from symacct.syntax.figures import SUFFIXES
+from symacct.syntax.scan import CLOSING, Raw, scan
+from symacct.syntax.source import Source
+from symacct.syntax.words import (
+    FUNCTIONS,
+    KEYWORDS,
+    NOTHING,
+    Evidence,
+    Names,
+    Vocabulary,
+    is_letter,
+    key,
+    letters_of,
+)
+from symacct.units import is_unit, long_name, read_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Sequence
 
-RAISED = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-", strict=True))
-NUMBER = re.compile(r"[0-9]+(?:_[0-9]+)*(?:\.[0-9]+(?:_[0-9]+)*)?|\.[0-9]+")
-TAIL = re.compile(r"[eE][+-]?[0-9]+(?![^\W\d]|[.0-9])")
-CALL = re.compile(r"\s*\(")
-SUFFIX = re.compile(rf"({'|'.join(sorted(SUFFIXES, key=len, reverse=True))})(?=\s+{NAME}?([^\W\d]\w*))")
-GRAPH = re.compile(r"\(\s*([^\W\d][\w./-]*)\s*\)")
-CHOICES = re.compile(r"\(\s*([a-z_]+\s*=[^()<>]*?)\s*\)")
-ROUNDED = re.compile(r"\(\s*([^\W\d][\w-]*)\s*,\s*([^(),]*?)\s*\)")
-BELOW = re.compile(r"\s*/\s*[\(" + NAME + r"]?([^\W\d]\w*)")
-SIGNS = ("**", *"+-*/^(),[]⌈⌉⌊⌋", BAR, BAR_END)
-KEEPS_UNIT = frozenset({"**", *"*/^()"})
+    from symacct.syntax.context import Position
 
 Kind = Literal["number", "name", "function", "quantity", "unit", "sign", "raised", "end"]
 
@@ -44,11 +59,17 @@ class Token:
 
 
 class Tokenizer:
-    """Splits one formula, with the declared names.
+    """Splits one formula of a statement.
 
-    A word is a declared name, a quantity, or a product of declared names, the longest match first. A function
-    is one where a bracket follows, unless its name is declared. A unit is one only where `is_unit` is given,
-    after a number and a space, or in a quotient with another unit.
+    Args:
+        text: the formula.
+        names: the declared names; `Names` carry what the rest of the statement shows.
+        is_unit: says which words are units; None reads no units.
+        quantities: names of quantities.
+        shown: the text that carets are drawn under, of which the formula is a part at the same place.
+        free: whether words that are not declared are new names.
+        calc: whether suffixes are such wherever a number stands before them.
+        latex: whether the text stands between dollar signs.
     """
 
     def __init__(
@@ -58,272 +79,270 @@ class Tokenizer:
         is_unit: Callable[[str], bool] | None = None,
         quantities: Collection[str] = (),
         shown: str | None = None,
+        *,
+        free: bool = False,
+        calc: bool = False,
+        latex: bool = False,
     ) -> None:
-        """Bring the text into plain form, and keep the names."""
-        self.source = Source(text, shown)
-        self.plain = self.source.plain
-        self.names = Vocabulary(frozenset(names), frozenset(quantities), is_unit)
+        """Bring the text into plain form, cut it, and gather what it shows."""
+        self.source = Source(text, shown, latex=latex)
+        self.latex = self.source.latex
+        self.known = Vocabulary(frozenset(names), frozenset(quantities), is_unit, free, calc)
+        self.raws = scan(self.source, self.known)
+        self.evidence: Evidence = names.evidence if isinstance(names, Names) else NOTHING
+        self.evidence = self.evidence.joined(gather(self.raws, self.known, latex=self.latex))
         self.tokens: list[Token] = []
-        self.in_unit = False
-        self.doubtful: dict[str, str] = {}
+        self.place = 0
+        self.context = Context(self.raws, self.known)
         self.beaten: dict[str, str] = {}
-        self.tens: dict[str, str] = {}
-
-    def error(
-        self, what: str, place: int, *, expected: str, got: str, fix: str | None = None
-    ) -> FormulaError:
-        """Return an error that points at a place of the plain form."""
-        return self.source.error(what, self.source.start(place), expected=expected, got=got, fix=fix)
+        self.meanings: dict[str, str] = {}
+        self.doubts = Doubts(self)
 
     def run(self) -> list[Token]:
         """Return all tokens, with an end token behind them."""
-        place = 0
-        while True:
-            before = place
-            while place < len(self.plain) and self.plain[place].isspace():
-                place += 1
-            if place == len(self.plain):
-                break
-            place = self.step(place, spaced=place > before)
-        end = self.source.start(len(self.plain))
-        self.tokens.append(Token("end", "", end, end))
+        for place, raw in enumerate(self.raws):
+            self.place = place
+            if raw.kind == "word":
+                self.word(place)
+            elif raw.kind == "quantity":
+                self.quantity(place)
+            elif raw.kind == "call":
+                self.add("function", raw.text, raw)
+            elif raw.kind == "percent":
+                self.percent(place)
+            else:
+                self.add(raw.kind, raw.text, raw)
         return self.tokens
 
-    def step(self, place: int, *, spaced: bool) -> int:
-        """Read one token or word at a place; return the place behind it."""
-        char = self.plain[place]
-        word = word_at(self.plain, place)
-        if NUMBER.match(self.plain, place):
-            end = self.number(place, spaced=spaced)
-        elif char in RAISED:
-            end = self.raised(place)
-        elif char == "√":
-            end = self.add("function", "√", place, place + 1)
-        elif char in {NAME, FUNCTION}:
-            end = self.marked(place, spaced=spaced)
-        elif word:
-            end = self.word(word, place, spaced=spaced)
-        elif char in "%$" and self.names.is_unit:
-            end = self.add("unit", char, place, place + 1, spaced=spaced)
-        else:
-            end = self.sign(place)
-        return end
+    def percent(self, place: int) -> None:
+        """Append the sign of a unit, behind what has a value or in another unit.
 
-    def sign(self, place: int) -> int:
-        """Read an operator or a bracket."""
-        for sign in SIGNS:
-            if self.plain.startswith(sign, place):
-                raised = bool(self.tokens) and self.tokens[-1].text == "^"
-                self.in_unit = self.in_unit and (sign in KEEPS_UNIT or (sign == "-" and raised))
-                return self.add("sign", "^" if sign == "**" else sign, place, place + len(sign))
-        what, got = f"{self.shown(place)!r} has no meaning in a formula", self.shown(place)
-        raise self.error(what, place, expected="numbers, names, + - * / ^ and brackets", got=got)
-
-    def shown(self, place: int) -> str:
-        """Return the character at a place as it was written."""
-        return self.source.text[self.source.start(place) :][:1]
-
-    def add(self, kind: Kind, text: str, start: int, end: int, *, spaced: bool = False) -> int:
-        """Append a token; return the place behind it."""
-        if kind != "sign":
-            self.in_unit = kind == "unit"
-        first, last = self.source.start(start), self.source.end(end)
-        self.tokens.append(Token(kind, text, first, last, spaced=spaced))
-        return end
-
-    def number(self, place: int, *, spaced: bool) -> int:
-        """Read a number, with an exponent or (before a unit) a suffix."""
-        match = NUMBER.match(self.plain, place)
-        assert match is not None
-        digits, end = match.group(), match.end()
-        if len(digits) > MOST_DIGITS:
-            expected = f"at most {MOST_DIGITS} digits"
-            raise self.error("a number is too long", place, expected=expected, got=f"{len(digits)} digits")
-        value = Fraction(digits.replace("_", ""))
-        tail = TAIL.match(self.plain, end)
-        if tail and not any(name[0] == tail.group()[0] for name in self.names.declared):
-            exponent = int(tail.group()[1:]) if len(tail.group()) < 6 else MOST_DIGITS + 1
-            if abs(exponent) > MOST_DIGITS:
-                expected = f"an exponent of at most {MOST_DIGITS}"
-                raise self.error("a number is too large", place, expected=expected, got=tail.group()[:20])
-            value, end = value * Fraction(10) ** exponent, tail.end()
-            if digits.strip("0") == "1" and digits != "1":
-                self.tens[self.plain[place:end]] = f"1e{exponent + len(digits) - 1}"
-        suffix = SUFFIX.match(self.plain, end) if self.names.is_unit else None
-        if suffix and self.names.is_a_unit(suffix[2]):
-            value, end = value * SUFFIXES[suffix[1]], suffix.end(1)
-        self.in_unit = self.in_unit and bool(self.tokens) and self.tokens[-1].text in {"^", "-"}
-        first, last = self.source.start(place), self.source.end(end)
-        self.tokens.append(Token("number", digits, first, last, value, spaced))
-        return end
-
-    def raised(self, place: int) -> int:
-        """Read superscript digits as an exponent."""
-        end = place
-        while end < len(self.plain) and self.plain[end] in RAISED:
-            end += 1
-        written = self.plain[place:end]
-        digits = "".join(RAISED[char] for char in written)
-        if not digits.removeprefix("-").isdecimal() or len(digits) > MOST_DIGITS:
-            raise self.error("an exponent is no integer", place, expected="an integer", got=written[:20])
-        first, last = self.source.start(place), self.source.end(end)
-        self.tokens.append(Token("raised", digits, first, last, Fraction(int(digits))))
-        return end
-
-    def marked(self, place: int, *, spaced: bool) -> int:
-        """Read a word that LaTeX keeps in one piece."""
-        end = self.plain.index(CLOSE, place)
-        word = self.plain[place + 1 : end]
-        called = CALL.match(self.plain, end + 1) is not None
-        if self.plain[place] == FUNCTION or (called and word in FUNCTIONS and word not in self.names.names):
-            return self.add("function", word, place, end + 1, spaced=spaced)
-        if word in self.names.names:
-            return self.add("name", self.names.spelled(word), place, end + 1, spaced=spaced)
-        if word in self.names.quantities:
-            name, behind = self.quantity(word, end + 1)
-            return self.add("quantity", name, place, behind, spaced=spaced)
-        if self.unit_stands(word, end + 1, spaced=spaced):
-            return self.add("unit", word, place, end + 1, spaced=spaced)
-        raise self.unknown(word, place + 1)
-
-    def word(self, word: str, place: int, *, spaced: bool) -> int:
-        """Read a word as a declared name, a quantity, a function, a unit, or a product of names."""
-        end = place + len(word)
-        called = CALL.match(self.plain, end) is not None
-        if word not in self.names.names:
-            kind, name, end = self.kind_of(word, place, end, called=called, spaced=spaced)
-            if kind is not None:
-                return self.add(kind, name, place, end, spaced=spaced)
-        elif self.names.is_unit and self.after_unit(spaced=spaced) and self.names.is_unit(word):
-            self.beaten[word] = long_name(word)
-        parts, unsure = split(word, self.names, called=called)
-        if parts is None:
-            raise self.unit_refused(word, place, spaced=spaced) or self.unknown(word, place)
-        if unsure:
-            self.doubtful[word] = "*".join(parts)
-        for number, part in enumerate(parts):
-            one: Kind = "name" if part in self.names.names else "function"
-            name = self.names.spelled(part)
-            self.add(one, name, place, place + len(part), spaced=spaced and number == 0)
-            place += len(part)
-        return end
-
-    def kind_of(
-        self, word: str, place: int, end: int, *, called: bool, spaced: bool
-    ) -> tuple[Kind | None, str, int]:
-        """Return what a word is that is no declared name, its name, and where it ends; None for a product."""
-        dotted = dotted_at(self.plain, place)
-        if dotted in self.names.quantities:
-            return "quantity", *self.quantity(dotted, place + len(dotted))
-        if "." in dotted and self.names.quantities:
-            raise self.place_at(unknown("quantity", dotted[:64], self.names.quantities), place)
-        function = GREEK.get(word, word)
-        if called and function in FUNCTIONS:
-            return "function", function, end
-        if self.unit_stands(word, end, spaced=spaced):
-            return "unit", word, end
-        return ("sign", "/", end) if word == "per" and self.in_unit else (None, word, end)
-
-    def quantity(self, name: str, end: int) -> tuple[str, int]:
-        """Return a quantity with what stands in brackets behind it, and where it ends.
-
-        That is the graph that it is of, the choices, or the number format and the number that is rounded.
+        Raises:
+            FormulaError: nothing before it has a value.
         """
-        if choices := CHOICES.match(self.plain, end):
-            return f"{name}({choices[1]})", choices.end()
-        if rounded := ROUNDED.match(self.plain, end):
-            return f"{name}({rounded[1]}, {rounded[2]})", rounded.end()
-        graph = GRAPH.match(self.plain, end)
-        if graph and graph[1] not in self.names.names and graph[1] not in self.names.quantities:
-            name, end = f"{name}({graph[1]})", graph.end()
-        return name, end
+        raw = self.raws[place]
+        behind = self.context.last[-1:] and (
+            self.context.last[-1] in CLOSING or self.context.last[-1] == "name"
+        )
+        if self.context.position(raw) == "open" and not behind:
+            what = f"{raw.text!r} stands where no unit can"
+            raise self.doubts.error(what, place, f"a number in front: 50 {raw.text}", raw.text)
+        self.add("unit", raw.text, raw)
 
-    def after_unit(self, *, spaced: bool) -> bool:
-        """Say whether a unit could stand here."""
-        return self.in_unit or self.after_number(spaced=spaced)
+    def add(self, kind: Kind, text: str, raw: Raw) -> None:
+        """Append a token."""
+        self.context.take(kind, text, self.place)
+        start = self.source.start(raw.place)
+        end = start if kind == "end" else self.source.end(raw.end)
+        self.tokens.append(Token(kind, text, start, end, raw.value, raw.spaced))
 
-    def after_number(self, *, spaced: bool) -> bool:
-        """Say whether a number and a space stand before."""
-        if not spaced or not self.tokens:
+    # ---- words ----
+
+    def word(self, place: int) -> None:
+        """Decide a word."""
+        raw = self.raws[place]
+        declared = self.known.declares(raw.text)
+        position = self.context.position(raw, latex=self.latex)
+        called = is_called(self.raws, place)
+        if called and not declared and (function := self.function(raw)):
+            self.add("function", function, raw)
+        elif raw.text == "per" and not declared and context_is_unit(position):
+            self.add("sign", "/", raw)
+        elif self.suffix(place, position) or self.unit(place, position):
+            return
+        elif declared:
+            self.name(raw)
+        elif self.latex and not raw.upright:
+            self.letters_in_latex(place, position)
+        else:
+            self.undeclared(place, position, called=called)
+
+    def function(self, raw: Raw) -> str | None:
+        """Return the function that a word before a bracket names; a run of letters in LaTeX names O alone."""
+        word = {"Θ": "Theta", "log_2": "log2"}.get(raw.text, raw.text)
+        plain = self.latex and not raw.upright and word not in {"O", "Theta", "log2"}
+        return word if word in FUNCTIONS and not plain else None
+
+    def name(self, raw: Raw, word: str | None = None) -> None:
+        """Append a name, in the spelling that is declared or that came first."""
+        written = raw.text if word is None else word
+        spelled = self.known.spelled(written)
+        if not self.known.declares(written):
+            spelled = dict(self.evidence.spelled).get(key(written), written)
+        self.add("name", spelled, raw)
+
+    def named(self, word: str) -> bool:
+        """Say whether a word is a name by declaration, or is shown to be one elsewhere."""
+        return self.known.declares(word) or key(word) in self.evidence.shown
+
+    def undeclared(self, place: int, position: Position, *, called: bool) -> None:
+        """Decide a word that nobody declares: a product of letters, a new name, or unknown."""
+        raw = self.raws[place]
+        word = raw.text
+        letters = [] if raw.upright else letters_of(word) or []
+        declared = len(letters) > 1 and all(map(self.known.declares, letters))
+        if called and not declared:
+            raise self.doubts.unknown_function(place)
+        shown = declared or (len(letters) > 1 and all(map(self.stands, letters)))
+        unit = self.known.is_unit is not None and len(letters_of(word) or "") > 1 and self.known.is_unit(word)
+        if unit and position == "open" and (shown or (self.known.free and _physical(word))):
+            raise self.doubts.stray_unit(place, letters if shown else [])
+        if shown:
+            self.product(raw, letters)
+        elif self.known.free and word not in KEYWORDS:
+            if position == "digits" and word.isupper() and len(letters) > 1 and not self.named(word):
+                raise self.doubts.capitals(place, letters)
+            self.name(raw)
+        else:
+            raise self.doubts.unit_refused(place, position) or self.doubts.unknown(place)
+
+    def stands(self, letter: str) -> bool:
+        """Say whether a letter is a name: declared, or standing alone in the statement."""
+        return self.known.declares(letter) or key(letter) in self.evidence.letters
+
+    def product(self, raw: Raw, letters: Sequence[str]) -> None:
+        """Append a word as the product of its letters."""
+        self.meanings[raw.text] = "*".join(letters)
+        place = raw.place
+        for number, letter in enumerate(letters):
+            piece = replace(raw, place=place, end=place + len(letter), spaced=raw.spaced and not number)
+            self.name(piece, letter)
+            place += len(letter)
+
+    def letters_in_latex(self, place: int, position: Position) -> None:
+        """Decide a run of letters in LaTeX, which multiply."""
+        raw = self.raws[place]
+        pieces = pieces_of(raw.text)
+        if len(pieces) > 1:
+            self.doubts.check_run(place, position, pieces)
+        last = pieces[-1]
+        if is_called(self.raws, place) and not self.known.declares(last):
+            raise self.doubts.unknown_function(place)
+        unknown = next((one for one in pieces if not self.known.free and not self.known.declares(one)), None)
+        if unknown is not None:
+            raise self.doubts.unknown(place)
+        if len(pieces) == 1:
+            self.name(raw)
+        else:
+            self.product(raw, pieces)
+
+    # ---- units ----
+
+    def unit(self, place: int, position: Position) -> bool:
+        """Append a word as a unit, where it is one here; say whether it was.
+
+        Raises:
+            AmbiguousError: it may be a name just as well.
+        """
+        raw = self.raws[place]
+        if position == "open" or not may_be_unit(self.known, self.raws, place, position):
             return False
-        return self.tokens[-1].kind in {"number", "raised"} or self.after_power()
-
-    def after_power(self) -> bool:
-        """Say whether a number with a number in brackets above it stands before: ``10^{12}``."""
-        last = [token.text if token.kind == "sign" else token.kind for token in self.tokens[-6:]]
-        return last[-5:] == ["number", "^", "(", "number", ")"] or last == [
-            "number",
-            "^",
-            "(",
-            "-",
-            "number",
-            ")",
-        ]
-
-    def unit_stands(self, word: str, end: int, *, spaced: bool) -> bool:
-        """Say whether a word is read as a unit here; a bare ``B`` is one only in a quotient of units."""
-        if not self.names.is_unit or not self.after_unit(spaced=spaced):
+        if self.latex and not raw.upright:
+            if is_letter(raw.text) and self.lone_letter(place, position):
+                raise self.doubts.two_readings(place, position, f"{of_unit(raw.text)}")
             return False
-        if word == "B":
-            below = BELOW.match(self.plain, end)
-            return self.in_unit or bool(below and self.names.is_a_unit(below[1]))
-        return self.names.is_a_unit(word)
+        if position == "loose" and self.named(raw.text):
+            return False
+        if self.named(raw.text):
+            if self.is_name_here(place, position):
+                self.beaten[raw.text] = long_name(raw.text)
+                return False
+            raise self.doubts.two_readings(place, position)
+        if self.known.free and is_letter(raw.text) and not raw.upright:
+            others = sum(self.may_be_name(one) for one in others_beside(self.raws, place))
+            if others > 1:
+                return False
+            if others and position != "digits":
+                raise self.doubts.two_readings(place, position)
+        self.meanings[raw.text] = f"the unit {of_unit(raw.text)}"
+        self.add("unit", raw.text, raw)
+        return True
 
-    def unit_refused(self, word: str, place: int, *, spaced: bool) -> SymacctError | None:
-        """Return why a word that stands where a unit may is refused as one; None where it is none at all."""
-        if not self.names.is_unit or not self.after_unit(spaced=spaced):
-            return None
-        if word in SUFFIXES and (apart := self.suffix_apart(word, place)):
-            return apart
-        try:
-            resolve(word)
-        except UnitError as error:
-            if error.what.startswith("unknown unit") and error.fix is None:
-                return None
-            if good := meant(word):
-                start, text = self.source.start(place), self.source.shown
-                line = f"{text[:start]}{good}{text[start + len(word) :]}".strip()
-                error = UnitError(error.what, expected=error.expected, got=error.got, fix=f"write {line}")
-            return self.place_at(error, place)
-        return None
+    def may_be_name(self, raw: Raw) -> bool:
+        """Say whether a word beside a letter is a name, and no unit of several letters."""
+        return is_letter(raw.text) or self.known.is_unit is None or not self.known.is_unit(raw.text)
 
-    def suffix_apart(self, word: str, place: int) -> SymacctError | None:
-        """Return the error for a suffix that does not stand directly behind its number, before a unit."""
-        if self.tokens[-1].kind != "number":
-            return None
-        digits = self.tokens[-1].text
-        fix = f"write {digits}{word} directly behind the number and before a unit: {digits}{word} parameter"
-        if word == "B":
-            fix = f"write {digits} byte, or {digits}B before a unit: {digits}B parameter"
-        what = f"{word!r} alone is no unit"
-        return self.error(what, place, expected="a unit, or a suffix without a space", got=word, fix=fix)
+    def is_name_here(self, place: int, position: Position) -> bool:
+        """Say whether a unit's word that is a name elsewhere is surely the name here."""
+        raw = self.raws[place]
+        if raw.upright:
+            return False
+        if position in {"digits", "times"}:
+            return True
+        among = any(
+            self.known.declares(one.text) or not (self.known.is_unit and self.known.is_unit(one.text))
+            for one in others_beside(self.raws, place)
+        )
+        return is_letter(raw.text) and position != "below" and among
 
-    def unknown(self, word: str, place: int) -> SymacctError:
-        """Return the error for a word that is no product of declared names."""
-        digits = re.search(r"[0-9]", word)
-        if digits and split(word[: digits.start()], self.names, called=False)[0]:
-            what, name = "a number stands directly behind a name", word[: digits.start()]
-            number = word[digits.start() :]
-            fix = f"write {name[-1]}^{number} or {number}*{name[-1]}" if number.isdecimal() else None
-            return self.error(
-                what, place + digits.start(), expected="an operator between them", got=word[:64], fix=fix
-            )
-        if self.behind_product(word, place):
-            what = "a unit stands behind something that is no number"
-            fix = f"write * 1 {word}, or the unit behind the number in front: 6 {word}*..."
-            return self.error(what, place, expected="a number and a space before a unit", got=word, fix=fix)
-        skipped, error = unknown_word(word, self.names)
-        if self.beaten and self.names.is_a_unit(word):
-            short, long = next(iter(self.beaten.items()))
-            error.fix = f"{short} is a name here: write {long} for the unit"
-        return self.place_at(error, place + skipped)
+    def lone_letter(self, place: int, position: Position) -> bool:
+        """Say whether a letter in LaTeX stands alone behind a number beside units, and is no name."""
+        alone = position in {"digits", "number"} and not any(others_beside(self.raws, place))
+        return (
+            alone
+            and self.evidence.units
+            and self.known.free
+            and not self.known.declares(self.raws[place].text)
+        )
 
-    def behind_product(self, word: str, place: int) -> bool:
-        """Say whether a word is a unit that stands, after a space, behind a name or a bracket."""
-        before = self.plain[:place].rstrip()
-        behind = len(before) < place and (before[-1:].isalpha() or before[-1:] == ")")
-        return len(word) > 1 and behind and not self.beaten and self.names.is_a_unit(word)
+    def quantity(self, place: int) -> None:
+        """Append a quantity; one that is a unit too is refused behind a number."""
+        raw = self.raws[place]
+        position = self.context.position(raw, latex=self.latex)
+        unit = self.known.is_unit is not None and self.known.is_unit(raw.text)
+        if unit and position not in {"open", "times", "loose"}:
+            raise self.doubts.two_readings(place, position, f"the unit {of_unit(raw.text)}")
+        self.add("quantity", raw.text, raw)
 
-    def place_at(self, error: SymacctError, place: int) -> SymacctError:
-        """Return an error with a caret under a place."""
-        return error.at(caret(self.source.shown, self.source.start(place)))
+    # ---- suffixes ----
+
+    def suffix(self, place: int, position: Position) -> bool:
+        """Put a suffix into the number before it; say whether it was one.
+
+        Raises:
+            AmbiguousError: it may be a name just as well.
+        """
+        raw = self.raws[place]
+        loose = position == "number" and not self.latex and self.known.is_unit is not None
+        if raw.text not in SUFFIXES or raw.upright or not (position == "digits" or loose):
+            return False
+        if raw.text == "B" and may_be_unit(self.known, self.raws, place, position):
+            return False
+        if is_suffix(self.known, self.raws, place, position):
+            self.scaled(raw)
+            return True
+        if loose and (self.before_unit(place) or not (self.known.free or self.named(raw.text))):
+            raise self.doubts.suffix_apart(place)
+        declared = self.known.declares(raw.text)
+        factor = declared and not self.known.calc and self.multiplies(place)
+        if loose or factor or key(raw.text) in self.evidence.shown:
+            return False
+        if self.known.calc and not declared:
+            self.scaled(raw)
+            return True
+        raise self.doubts.suffix_or_name(place)
+
+    def scaled(self, raw: Raw) -> None:
+        """Multiply the number before a suffix."""
+        before = self.tokens.pop()
+        value = before.value * SUFFIXES[raw.text]
+        made = replace(before, value=value, end=self.source.end(raw.end))
+        self.tokens.append(made)
+        self.meanings[f"{before.text}{raw.text}"] = str(value)
+
+    def multiplies(self, place: int) -> bool:
+        """Say whether a letter is multiplied with another name."""
+        return any(
+            self.named(one.text) or all(map(self.stands, letters_of(one.text) or [one.text]))
+            for one in factors_beside(self.raws, place)
+            if one.text != self.raws[place].text
+        )
+
+    def before_unit(self, place: int) -> bool:
+        """Say whether a unit stands behind a piece."""
+        after = self.raws[place + 1]
+        return after.kind == "word" and bool(self.known.is_unit and self.known.is_unit(after.text))
+
+
+def _physical(word: str) -> bool:
+    return is_unit(word) and read_unit(word)[1].physical

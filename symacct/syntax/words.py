@@ -1,32 +1,110 @@
-"""Words into declared names: a product is written without signs, the longest name first."""
+"""Words: their letters and spellings, and what is declared."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 from unicodedata import category
 
-from symacct.errors import SymacctError, unknown
+from symacct.errors import FormulaError, SymacctError, unknown
 from symacct.printers.latex import COMMANDS
 from symacct.syntax.source import GREEK
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Iterable
+    from collections.abc import Set as AbstractSet
 
 FUNCTIONS = (
     *("abs", "ceil", "ceiling", "floor", "ln", "log", "log2", "max", "min", "sqrt"),
     *("O", "Theta"),
 )
+KEYWORDS = frozenset({"where", "if", "as", "iff", "and", "within", "is", "in"})
 NEAR = 0.75
 WORD_CATEGORIES = {"Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Nd"}
-LETTERS = {name: letter for letter, name in GREEK.items() if letter not in "µϵ"}
-UNSURE = re.compile(r"[^\W\d_]+")
-AMOUNT = re.compile(r"[0-9]\s+\Z")
-JOINS = re.compile(r"\s*/\s*\(?\s*")
-TIMES = re.compile(r"\s*[*·/]\s*")
-POWERED = re.compile(r"(?:[0-9][0-9_]*(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+(?![^\W\d]|[.0-9]))?")
+MARKS = {"Mn", "Mc"}
+
+
+def key(word: str) -> str:
+    """Return a name in the spelling by which names are told apart: ``β`` and ``beta`` are one.
+
+    >>> key("β"), key("μ_n"), key("mu_n"), key("B")
+    ('beta', 'mu_n', 'mu_n', 'B')
+    """
+    base, below, rest = word.partition("_")
+    return f"{GREEK.get(base, base)}{below}{GREEK.get(rest, rest)}"
+
+
+def letters_of(word: str) -> list[str] | None:
+    """Return the letters of a word, each with its accents; None where a digit or ``_`` is in it.
+
+    >>> letters_of("BDK"), letters_of("d_ff")
+    (['B', 'D', 'K'], None)
+    """
+    found: list[str] = []
+    for char in word:
+        kind = category(char)
+        if kind in MARKS and found:
+            found[-1] += char
+        elif kind[0] != "L":
+            return None
+        else:
+            found.append(char)
+    return found
+
+
+def is_letter(name: str) -> bool:
+    """Say whether a name is one letter, Greek ones by their names too."""
+    return len(letters_of(name) or ()) == 1 or name in COMMANDS
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a statement shows of its words, gathered before any is decided.
+
+    Attributes:
+        letters: letters that stand alone as names.
+        shown: words that stand where no unit and no suffix can: they are names.
+        spelled: the first spelling of each name that is spelled in more than one way.
+        units: whether a unit of several letters is written.
+    """
+
+    letters: frozenset[str] = frozenset()
+    shown: frozenset[str] = frozenset()
+    spelled: tuple[tuple[str, str], ...] = ()
+    units: bool = False
+
+    def joined(self, other: Evidence) -> Evidence:
+        """Return what both show."""
+        return Evidence(
+            self.letters | other.letters,
+            self.shown | other.shown,
+            tuple({**dict(other.spelled), **dict(self.spelled)}.items()),
+            self.units or other.units,
+        )
+
+
+NOTHING = Evidence()
+
+
+class Names(frozenset[str]):
+    """Declared names, with what the statement they stand in shows of its words."""
+
+    evidence: Evidence
+
+    def __new__(cls, names: Iterable[str] = (), evidence: Evidence = NOTHING) -> Names:  # noqa: PYI034
+        """Return names with evidence."""
+        made = super().__new__(cls, names)
+        made.evidence = evidence
+        return made
+
+    def __or__(self, other: AbstractSet[str]) -> Names:  # type: ignore[override]
+        """Return more names with the same evidence."""
+        return Names({*self, *other}, self.evidence)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle with the evidence."""
+        return Names, (tuple(self), self.evidence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,25 +115,28 @@ class Vocabulary:
         declared: the declared names.
         quantities: names of quantities, with dots.
         is_unit: says which words are units; None reads no units.
-        names: the declared names and their other spellings: ``beta`` and ``β`` are one.
+        free: whether a word that is not declared is a new name, as in formulas alone.
+        calc: whether a suffix behind digits is one wherever no name is declared so.
+        by_key: declared names by the spelling that tells them apart.
         longest: the length of the longest name.
     """
 
     declared: frozenset[str]
     quantities: frozenset[str] = frozenset()
     is_unit: Callable[[str], bool] | None = None
-    names: frozenset[str] = field(init=False, default=frozenset())
+    free: bool = False
+    calc: bool = False
+    by_key: dict[str, str] = field(init=False, default_factory=dict)
     longest: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
-        """Add other spellings, and measure the names once."""
-        others = {_other(name) for name in self.declared}
-        object.__setattr__(self, "names", self.declared | others)
-        object.__setattr__(self, "longest", max(map(len, self.names), default=0))
+        """Know each name by its key, and measure them once."""
+        object.__setattr__(self, "by_key", {key(name): name for name in sorted(self.declared)})
+        object.__setattr__(self, "longest", max(map(len, self.declared), default=0))
 
-    def is_a_unit(self, word: str) -> bool:
-        """Say whether a word is a unit and no declared name."""
-        return self.is_unit is not None and word not in self.names and self.is_unit(word)
+    def declares(self, word: str) -> bool:
+        """Say whether a word is a declared name, in any spelling."""
+        return word in self.declared or key(word) in self.by_key
 
     def spelled(self, word: str) -> str:
         """Return a name in the spelling that is declared.
@@ -63,13 +144,14 @@ class Vocabulary:
         >>> Vocabulary(frozenset({"β"})).spelled("beta")
         'β'
         """
-        other = _other(word)
-        return other if word not in self.declared and other in self.declared else word
+        return word if word in self.declared else self.by_key.get(key(word), word)
 
-
-def _other(name: str) -> str:
-    """Return the other spelling of a Greek letter; any other name as it is."""
-    return LETTERS.get(name) or GREEK.get(name, name)
+    def no_quantity(self, dotted: str) -> SymacctError:
+        """Return the error for a word with dots that is no quantity."""
+        if self.quantities:
+            return unknown("quantity", dotted[:64], self.quantities)
+        what = f"{dotted[:64]} is a quantity of a graph, and there is no graph"
+        return FormulaError(what, expected="names and numbers", got=dotted[:64], fix="name a graph in front")
 
 
 def word_at(text: str, start: int) -> str:
@@ -98,91 +180,43 @@ def dotted_at(text: str, start: int) -> str:
     return found
 
 
-def split(word: str, names: Vocabulary, *, called: bool) -> tuple[list[str] | None, bool]:
-    """Return a word as declared names, and whether it splits in more than one way.
+def split(word: str, known: Vocabulary) -> list[str] | None:
+    """Return a word as a product of declared names, the longest first; None where it is none.
 
-    The longest name comes first; before a bracket a function may stand last.
-
-    >>> split("abB", Vocabulary(frozenset({"a", "b", "ab", "B"})), called=False)
-    (['ab', 'B'], True)
+    >>> split("abB", Vocabulary(frozenset({"a", "b", "ab", "B"})))
+    ['ab', 'B']
     """
     best: list[str | None] = [None] * len(word) + [""]
-    ways = [0] * len(word) + [1]
     for start in reversed(range(len(word))):
-        for size in range(min(names.longest, len(word) - start), 0, -1):
-            if ways[start + size] and word[start : start + size] in names.names:
-                best[start] = best[start] or word[start : start + size]
-                ways[start] = min(2, ways[start] + ways[start + size])
-        if called and word[start:] in FUNCTIONS and word[start:] not in names.names:
-            best[start], ways[start] = word[start:], 1
-    if not ways[0]:
-        return None, False
+        for size in range(min(known.longest, len(word) - start), 0, -1):
+            if best[start + size] is not None and known.declares(word[start : start + size]):
+                best[start] = word[start : start + size]
+                break
+    if best[0] is None:
+        return None
     parts: list[str] = []
-    place = 0
-    while place < len(word):
+    while (place := sum(map(len, parts))) < len(word):
         parts.append(best[place] or word[place:])
-        place += len(parts[-1])
-    return parts, ways[0] > 1
+    return parts
 
 
-def reach(word: str, names: Vocabulary) -> int:
-    """Return how far the longest beginning that is a product of declared names goes."""
-    ends = {0}
-    for start in range(len(word)):
-        if start in ends:
-            sizes = range(1, min(names.longest, len(word) - start) + 1)
-            ends.update(start + size for size in sizes if word[start : start + size] in names.names)
-    return max(ends)
+def reach(word: str, known: Vocabulary) -> int:
+    """Return how far the longest beginning that is a product of declared letters goes."""
+    end = 0
+    for letter in letters_of(word) or ():
+        if not known.declares(letter):
+            break
+        end += len(letter)
+    return end
 
 
-def unknown_word(word: str, names: Vocabulary) -> tuple[int, SymacctError]:
+def unknown_word(word: str, known: Vocabulary) -> tuple[int, SymacctError]:
     """Return the error for a word that is no product of declared names, and where in the word it is."""
-    known = names.declared | {name for name in names.quantities if "." not in name}
+    names = known.declared | {name for name in known.quantities if "." not in name}
     skipped = 0
-    if not get_close_matches(word[:64], known, n=1, cutoff=NEAR):
-        skipped = reach(word, names)
-    error = unknown("name", word[skipped:][:64], names.declared)
+    if not get_close_matches(word[:64], names, n=1, cutoff=NEAR):
+        skipped = reach(word, known)
+    error = unknown("name", word[skipped:][:64], known.declared)
     if error.fix is None and word[skipped:] in {"e", "pi", "exp"}:
         error.fix = "no letter is a constant here; write a number"
     return skipped, error
-
-
-def guess_names(
-    text: str, taken: Collection[str] = (), is_unit: Callable[[str], bool] | None = None
-) -> list[str]:
-    """Return the names in a formula for which none are declared, in their order.
-
-    A word with ``_`` or a digit, a Greek name, one of other scripts than Latin, or an upright one is one
-    name; other words are products of letters. The names in `taken` are left out; ``1e-8`` is a number, and
-    the units of an amount (``450 GB/s``; a single letter only behind another unit) are no names.
-
-    >>> guess_names("6ND + 2*n_layer*beta")
-    ['N', 'D', 'n_layer', 'beta']
-    >>> guess_names("450 GB/s + 34 s b h", (), {"GB", "s"}.__contains__)
-    ['s', 'b', 'h']
-    """
-    found: dict[str, None] = {}
-    place = unit = 0
-    below = False
-    while place < len(text):
-        word = word_at(text, place)
-        if not word:
-            number = POWERED.match(text, place)
-            place = number.end() if number else place + 1
-            continue
-        between = TIMES if below else JOINS
-        joined = unit and between.fullmatch(text, unit, place)
-        starts = len(word) > 1 and AMOUNT.search(text, max(0, place - 8), place)
-        if word in taken:
-            place += len(word)
-            continue
-        if is_unit and (joined or starts) and is_unit(word) and word not in FUNCTIONS:
-            below = bool(joined) and (below or "(" in text[unit:place])
-            place = unit = place + len(word)
-            continue
-        whole = UNSURE.fullmatch(word) is None or not word.isascii() or word in COMMANDS
-        called = text[place + len(word) :].lstrip().startswith("(")
-        if not (called and word in FUNCTIONS):
-            found |= dict.fromkeys([word] if whole or text[place - 1 : place] == "\ue000" else word)
-        place += len(word)
-    return list(found)
