@@ -85,7 +85,7 @@ class Condition:
         """Return whether it is seen to fail for all sizes of at least 1 (False: not seen)."""
         if self.names:
             gap = normal(self.right - self.left)
-            short = self.kind != "divides" and _never_negative(gap - (self.kind != "above"))
+            short = self.kind != "divides" and _never_negative(gap - int(self.kind != "above"))
             return short or (self.kind == "equal" and _never_negative(-gap - 1))
         return not self.holds({})
 
