@@ -25,7 +25,7 @@ from symacct.algebra.evaluate import names_of
 from symacct.algebra.symbols import symbol
 from symacct.algebra.value import value_of
 from symacct.errors import RuleError, SizeError
-from symacct.planning.solve_roots import Root, as_rational, fraction_of
+from symacct.planning.solve_roots import Root, as_rational
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,6 +63,22 @@ def sign_at(expr: Expr, name: str, at: Fraction | Root) -> int | None:
         return point.sign(point.closed(expr))
     except NoValueError:
         return None
+
+
+def sign_of(value: Expr) -> int:
+    """Return the sign of a number.
+
+    Raises:
+        RuleError: it has no real value, or could not be told from 0.
+
+    >>> from sympy import sqrt
+    >>> sign_of(sqrt(2) + sqrt(3) - sqrt(5 + 2 * sqrt(6)))
+    0
+    """
+    found = sign_at(value, "x", Fraction(0))
+    if found is None:
+        raise RuleError("a formula has no real value", got=str(value)[:64])
+    return found
 
 
 class _Point:
@@ -105,7 +121,9 @@ class _Point:
     def _power(self, base: Expr, exponent: Expr) -> Expr:
         if not exponent.is_Rational:
             if not base.is_Rational or not exponent.is_number or base <= 0:
-                raise RuleError("no rule evaluates a power", expected="a number as the exponent", got=str(exponent)[:64])
+                raise RuleError(
+                    "no rule evaluates a power", expected="a number as the exponent", got=str(exponent)[:64]
+                )
             return base**exponent
         way = None if exponent.is_Integer and exponent > 0 else self.sign(base)
         if way is not None and ((way == 0 and exponent < 0) or (way < 0 and not exponent.is_Integer)):
@@ -292,7 +310,9 @@ def _enclose(value: Expr, context: Any, leaf: Any) -> Any:
         order, power = int(value.exp.q), int(value.exp.p)
         return _rooted(inner, order, context) ** power
     if value.is_Pow and value.base.is_Rational:
-        return context.exp(context.log(_enclose(value.base, context, leaf)) * _enclose(value.exp, context, leaf))
+        return context.exp(
+            context.log(_enclose(value.base, context, leaf)) * _enclose(value.exp, context, leaf)
+        )
     raise RuleError("no rule encloses a value", got=str(value)[:64])
 
 

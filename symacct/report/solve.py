@@ -66,7 +66,7 @@ def facts_of(found: Solution, *, math: bool = False) -> list[Fact]:
     ]
     facts += [Fact(_word(note), note) for note in asked.notes]
     others = () if not found.ranges else own_conditions(asked)
-    kept = [one for one in asked.box.conditions if one not in others]
+    kept = [one for one in asked.domain.conditions if one not in others]
     if kept:
         facts.append(Fact("holds for", ", ".join(listed(kept, style.order))))
     facts += list(_sides(found, style))
