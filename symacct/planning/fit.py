@@ -316,7 +316,7 @@ def _limits(peak: Peak, room: Room) -> list[Largest]:
     """Return the largest micro-batch that fits, where the peak is certain to rise with it."""
     if peak.batch is None or not peak.rises:
         return []
-    return [largest(lambda size: room.fits(peak.nbytes(size)), peak.batch)]
+    return [largest(lambda size: room.fits(peak.nbytes(size)), peak.batch, peak.domain)]
 
 
 # ---- serving ----

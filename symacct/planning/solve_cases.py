@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from symacct.algebra.budget import check_time, counted
 from symacct.algebra.symbols import symbol
 from symacct.derivation.placement import outermost
-from symacct.planning.solve_defined import need_of
-from symacct.planning.solve_integers import RELATION_OF, integer_set, joined, overlap, without
+from symacct.planning.solve_integers import conditions_set, joined, overlap, without
 from symacct.planning.solve_sides import derived_at
 from symacct.proof.lookup import UNDER
 
@@ -130,13 +129,7 @@ def begins(asked: Asked) -> int:
 
 def meant(asked: Asked) -> Ranges:
     """Return the integers that are asked about, those between multiples and divisors included."""
-    found: Ranges = [(begins(asked), None)]
-    for one in demands(asked):
-        need = need_of(one)
-        if need is not None:
-            holding = integer_set(need.expr, RELATION_OF[need.signs], asked.name, begins(asked))
-            found = list(overlap(found, holding))
-    return found
+    return conditions_set(demands(asked), asked.name, begins(asked))
 
 
 def is_meant(asked: Asked, size: int) -> bool:
@@ -160,12 +153,7 @@ def cases_of(asked: Asked) -> Cases:
     own = own_conditions(asked)
     least, start = max(1, asked.domain.least(asked.name)), begins(asked)
     asked_about = meant(asked)
-    served: Ranges = list(overlap([(least, None)], asked_about))
-    for one in own:
-        need = need_of(one)
-        if need is not None:
-            holding = integer_set(need.expr, RELATION_OF[need.signs], asked.name, least)
-            served = list(overlap(served, holding))
+    served: Ranges = list(overlap(conditions_set(own, asked.name, least), asked_about))
     if asked.again is None or (not own and least <= start):
         return Cases(served)
     parted = any(one.kind == "divides" for one in own)

@@ -14,11 +14,13 @@ from symacct.algebra.sign import sign_on_box
 from symacct.algebra.symbols import symbol
 from symacct.errors import LimitError, RuleError
 from symacct.planning.exact_sign import sign_at
-from symacct.planning.solve_defined import ABOVE, AT_LEAST, ZERO, Need, needs_of
+from symacct.planning.solve_defined import ABOVE, AT_LEAST, ZERO, Need, need_of, needs_of
 from symacct.planning.solve_sets import HOLDS, real_set, union_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from symacct.algebra.condition import Condition
 
 Ranges = list[tuple[int, int | None]]
 MOST_TRIED, FEW = 200_000, 100
@@ -66,6 +68,22 @@ def integer_set(gap: Expr, relation: str, name: str, least: int = 1, needs: Iter
             pass
     where = defined_set(form, name, least, needs)
     return joined([one for part in where for one in _within(form, relation, name, part)])
+
+
+def conditions_set(conditions: Iterable[Condition], name: str, least: int) -> Ranges:
+    """Return the integers, from `least` on, that satisfy the conditions on them alone that compare.
+
+    >>> from symacct.algebra.condition import Condition
+    >>> from symacct.algebra.symbols import as_expr
+    >>> conditions_set([Condition("at_least", as_expr(1024), symbol("S"))], "S", 1)
+    [(1, 1024)]
+    """
+    found: Ranges = [(least, None)]
+    for one in conditions:
+        need = need_of(one) if one.names == [name] else None
+        if need is not None:
+            found = list(overlap(found, integer_set(need.expr, RELATION_OF[need.signs], name, least)))
+    return found
 
 
 def defined_set(gap: Expr, name: str, least: int, needs: Iterable[Need] = ()) -> Ranges:

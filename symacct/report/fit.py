@@ -10,6 +10,7 @@ from symacct.planning.fit_changes import WORDS
 from symacct.planning.fit_peak import CATEGORIES
 from symacct.printers import text
 from symacct.report.amount import BYTE, SECOND, digits, shown
+from symacct.report.conditions import listed
 from symacct.report.plan import hanging
 from symacct.report.table import Column, Table, as_markdown, as_text
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from symacct.planning.fit import Fit
     from symacct.planning.fit_changes import Static
     from symacct.planning.fit_options import Option
+    from symacct.planning.fit_search import Largest
 
 MOST_FITTING, MOST_SHORT = 12, 6
 """How many rows people are shown; the record has all."""
@@ -74,7 +76,7 @@ def verdict(found: Fit) -> Iterator[tuple[str, str]]:
         rest = f"{nbytes(-asked.over)} to spare" if asked.fits else f"{nbytes(asked.over)} too much"
         yield word, f"the peak is {sign}{nbytes(asked.held.nbytes)}: {rest}"
     for one in found.limits if static.fits else ():
-        yield "largest", _largest(found, one.name, one.value)
+        yield "largest", _largest(found, one)
     if asked is not None and not asked.fits and not found.options:
         yield "nothing", _nothing(found)
     elif asked is not None and not asked.fits and all(one.devices > room.count for one in found.options):
@@ -91,16 +93,19 @@ def _static_words(found: Fit, sign: str) -> str:
     )
 
 
-def _largest(found: Fit, name: str, value: int | None) -> str:
-    if value is None:
+def _largest(found: Fit, one: Largest) -> str:
+    name = one.name
+    if one.value is None:
         return f"every {name} that was tried fits"
-    others = [f"{one} = {size:,}" for one, size in found.at if one != name]
+    others = [f"{other} = {size:,}" for other, size in found.at if other != name]
     rest = f", with {', '.join(others)}" if others else ""
-    if value == 0:
-        return f"not even {name} = 1 fits{rest}"
-    return (
-        f"{name} = {value:,} fits and {name} = {value + 1:,} does not{rest}; the peak never falls with {name}"
-    )
+    if one.value == 0:
+        return f"not even {name} = {one.least:,} fits{rest}"
+    if one.after is None:
+        binds = " and ".join(listed(one.binds, found.account.graph.order))
+        return f"{name} = {one.value:,} fits{rest}, and the graph allows no more: {binds}"
+    after = f"{name} = {one.after:,} does not"
+    return f"{name} = {one.value:,} fits and {after}{rest}; the peak never falls with {name}"
 
 
 def _nothing(found: Fit) -> str:
