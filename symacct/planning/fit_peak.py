@@ -153,7 +153,7 @@ class Peak:
         course = self.courses.of(self.account)
         try:
             polys = course.candidates(self._weigh)
-            if course.conditions:
+            if set(course.conditions) - set(self.account.graph.conditions):
                 return ()
         except RuleError:
             if not self.account.trains:
