@@ -195,7 +195,7 @@ def holds(left: Tree, relation: str, right: Tree, x: Fraction) -> bool:
 # ---- one case ----
 
 DEMANDS = (
-    ((), lambda x: True),
+    ((), lambda _: True),
     (("x <= {a}",), lambda x, a: x <= a),
     (("x >= {a}",), lambda x, a: x >= a),
     (("{a} | x",), lambda x, a: x % a == 0),

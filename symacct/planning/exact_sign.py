@@ -1,22 +1,22 @@
 """The sign of a formula in one name at a rational number or at a root of a polynomial, exactly.
 
-A value is enclosed in intervals of growing precision until 0 is outside. Where it stays inside, the value is 0
-as soon as the interval is smaller than any other value of such a formula can be. With each number written as a
-quotient U/L of algebraic integers of a field of degree at most D, whose conjugates are at most u and l, a value
-that is not 0 is at least 1/(l*u^(D-1)): the conjugates of U multiply to an integer. A square or higher root
-multiplies D by its order, and u follows from the triangle inequality (Burnikel, Fleischer, Mehlhorn and
+A value is enclosed in intervals of growing precision until 0 is outside. Where it stays inside, the value is
+0 as soon as the interval is smaller than any other value of such a formula can be. With each number written
+as a quotient U/L of algebraic integers of a field of degree at most D, with conjugates of at most u and l, a
+value that is not 0 is at least 1/(l*u^(D-1)): the conjugates of U multiply to an integer. A square or higher
+root multiplies D by its order, and u follows from the triangle inequality (Burnikel, Fleischer, Mehlhorn and
 Schirra, "A strong and easily computable separation bound for arithmetic expressions involving radicals").
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import log2
 from typing import TYPE_CHECKING, Any
 
-from mpmath.ctx_iv import MPIntervalContext
-from sympy import Abs, Expr, Integer, Max, Min, Poly, ceiling, floor, log
+from mpmath.ctx_iv import MPIntervalContext  # type: ignore[import-untyped]
+from sympy import Abs, Add, Expr, Integer, Max, Min, Mul, Poly, Pow, ceiling, floor, log
 from sympy import fraction as over
 from sympy.polys.polyerrors import BasePolynomialError
 
@@ -28,8 +28,10 @@ from symacct.errors import RuleError, SizeError
 from symacct.planning.solve_roots import Root, as_rational
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+MOST_HALVED = 12
+"""How often a root is halved eight times before Newton's steps are given up."""
 FIRST_BITS, MOST_BITS, BITS_OF_LOGARITHMS = 80, 40_000, 2_000
 SLACK = 1e-6
 """What the logarithms of bounds are rounded up by."""
@@ -99,24 +101,20 @@ class _Point:
             return expr
         if expr.is_Symbol:
             return as_rational(self.at) if isinstance(self.at, Fraction) else expr
-        if expr.is_Add or expr.is_Mul:
-            return expr.func(*map(self.closed, expr.args))
-        if expr.is_Pow:
-            return self._power(*map(self.closed, expr.args))
-        if isinstance(expr, Max | Min):
-            return self._most([self.closed(one) for one in expr.args], 1 if isinstance(expr, Max) else -1)
-        if isinstance(expr, Abs):
-            inner = self.closed(expr.args[0])
-            return inner if self.sign(inner) >= 0 else -inner
-        if isinstance(expr, ceiling | floor):
-            inner = self.closed(expr.args[0])
-            return self._floor(inner) if isinstance(expr, floor) else -self._floor(-inner)
-        if isinstance(expr, log):
-            inner = self.closed(expr.args[0])
-            if self.sign(inner) <= 0:
-                raise NoValueError
-            return log(inner)
-        return self.other(expr)
+        rules: dict[type[Expr], Callable[..., Expr]] = {
+            Add: Add, Mul: Mul, Pow: self._power, Max: partial(self._most, 1), Min: partial(self._most, -1),
+            Abs: self._size, floor: self._floor, ceiling: lambda inner: -self._floor(-inner), log: self._log,
+        }  # fmt: skip
+        rule = rules.get(expr.func)
+        return self.other(expr) if rule is None else rule(*map(self.closed, expr.args))
+
+    def _size(self, inner: Expr) -> Expr:
+        return inner if self.sign(inner) >= 0 else -inner
+
+    def _log(self, inner: Expr) -> Expr:
+        if self.sign(inner) <= 0:
+            raise NoValueError
+        return log(inner)
 
     def _power(self, base: Expr, exponent: Expr) -> Expr:
         if not exponent.is_Rational:
@@ -133,7 +131,7 @@ class _Point:
         found = base**exponent
         return self.closed(found) if found.has(Abs) else found
 
-    def _most(self, options: Sequence[Expr], way: int) -> Expr:
+    def _most(self, way: int, *options: Expr) -> Expr:
         best = options[0]
         for other in options[1:]:
             if self.sign(other - best) * way > 0:
@@ -191,8 +189,8 @@ class _Point:
             bits *= 2
 
     def _least(self, value: Expr) -> int:
-        """Return n so that the value is 0 or at least 2^-n; more than the most bits where that is not known."""
-        if value.has(log) or any(not one.exp.is_Rational for one in value.atoms(_POW)):
+        """Return n so that the value is 0 or at least 2^-n; more than the most bits where it is not known."""
+        if value.has(log) or any(not one.exp.is_Rational for one in value.atoms(Pow)):
             return MOST_BITS + 1
         orders: dict[tuple[Expr, int], int] = {}
         above, below = _bound(value, self._leaf, orders)
@@ -204,11 +202,12 @@ class _Point:
         return int(below + (degree - 1) * max(0.0, above)) + 2
 
     def _leaf(self) -> tuple[float, float]:
-        """Return the logarithms of bounds of the root: a multiple of it by the leading coefficient, and that."""
+        """Return the logarithms of bounds of a root times the leading coefficient, and of that."""
         assert isinstance(self.at, Root)
-        coefficients = _integers(self.at.poly)
-        first = abs(coefficients[0])
-        return _log2(first + max(map(abs, coefficients))), _log2(first)
+        first, *others = map(abs, _integers(self.at.poly))
+        cauchy = _log2(first + max(others))
+        powers = [(_log2(one) - log2(first)) / n for n, one in enumerate(others, 1) if one]
+        return min(cauchy, 1 + max(powers) + _log2(first)), _log2(first)
 
     def _enclosed(self, value: Expr, bits: int) -> tuple[Fraction, Fraction]:
         """Return rational numbers between which a value lies."""
@@ -223,10 +222,7 @@ class _Point:
 
 
 def _has_roots(expr: Expr) -> bool:
-    return any(not one.exp.is_Integer for one in expr.atoms(_POW))
-
-
-_POW = type(symbol("x") ** 2)
+    return any(not one.exp.is_Integer for one in expr.atoms(Pow))
 
 
 def _polynomial_sign(value: Expr, name: Expr, at: Root) -> int | None:
@@ -275,11 +271,55 @@ def _integers(poly: Poly) -> list[int]:
 
 
 def _narrow(root: Root, bits: int) -> Root:
-    """Return a root in an interval of a width that a precision can use."""
+    """Return a root in an interval of a width that a precision can use: by Newton's steps, or by halves."""
+    check_time()
+    if root.rational or root.high - root.low <= Fraction(1, 2**bits):
+        return root
+    coefficients = _integers(root.poly)
+    for _ in range(MOST_HALVED):
+        found = _by_newton(root, coefficients, bits)
+        if found is not None:
+            return found
+        for _ in range(8):
+            root = root.halved()
     while root.high - root.low > Fraction(1, 2**bits):
         check_time()
         root = root.halved()
     return root
+
+
+def _by_newton(root: Root, coefficients: Sequence[int], bits: int) -> Root | None:
+    """Return a root between two near numbers at which the signs differ; None where the steps lead elsewhere."""
+    work = bits + 32
+    middle = (root.low + root.high) / 2
+    at = (middle.numerator << work) // middle.denominator
+    for _ in range(work.bit_length() + 12):
+        value, slope = 0, 0
+        for one in coefficients:
+            slope = ((slope * at) >> work) + value
+            value = ((value * at) >> work) + (one << work)
+        if not slope:
+            return None
+        moved = (value << work) // slope
+        at -= moved
+        if abs(moved) < 1 << 8:
+            break
+    reach = 1 << 30
+    low, high = (Fraction(at + way, 1 << work) for way in (-reach, reach))
+    inside = root.low <= low and high <= root.high
+    return Root(root.poly, low, high) if inside and _turns(coefficients, low, high) else None
+
+
+def _turns(coefficients: Sequence[int], low: Fraction, high: Fraction) -> bool:
+    """Say whether a polynomial has different signs at two dyadic numbers, exactly."""
+    signs = []
+    for end in (low, high):
+        value, scale = 0, 1
+        for one in coefficients:
+            value = value * end.numerator + one * scale
+            scale *= end.denominator
+        signs.append((value > 0) - (value < 0))
+    return signs[0] * signs[1] < 0
 
 
 def _interval(context: Any, low: Fraction, high: Fraction) -> Any:

@@ -221,7 +221,7 @@ def _given(
 
 
 def _most_sequences(subject: Subject, table: Mapping[str, Entry]) -> Entry | None:
-    """Return how many sequences have a peak that the devices hold, as `fit` says; None where that is not known."""
+    """Return how many sequences have a peak that the devices hold; None where that is not known."""
     account = subject.whole
     batch = None if account is None else batch_size(account)
     if account is None or batch is None or not account.trains or "W" not in table:

@@ -46,7 +46,7 @@ from symacct.planning.solve_sides import gap_sign
 from symacct.planning.solve_uneven import uneven
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from sympy import Expr
 
@@ -109,27 +109,19 @@ def solve(
     stated = objective.equation if objective else text
     unknown = objective.name if objective else _named(name)
     assume = tuple(assume)
+    asking = partial(
+        read_asked, account, stated, unknown, lets=lets, assume=assume, integer=integer, machine=machine
+    )
     try:
-        read = partial(
-            read_asked, account, stated, unknown, lets=lets, assume=assume, integer=integer, machine=machine
-        )
-        asked = read(sizes=sizes)
-        alike = () if objective else in_both_alike(asked)
-        if alike:
-            sizes = {**(sizes or {}), **dict(alike)}
-            asked = read(sizes=sizes)
-            asked = replace(asked, notes=(*asked.notes, *map(_said_alike, alike)))
+        asked, sizes = _asked(asking, sizes, single=objective is None)
     except SymacctError as error:
         raise undoubled(error, stated, text.strip(), objective.start) if objective else error from None
     asked = replace(asked, text=text.strip())
-    for condition in asked.domain.conditions:
-        derives = asked.again is not None and condition in own_conditions(asked)
-        if condition.is_impossible() and not derives:
-            raise SizeError("the formulas do not hold at these sizes", expected=str(condition), got="never")
+    _check_possible(asked)
     try:
         with within(seconds):
             if _is_partial(asked):
-                asked = replace(read(sizes=sizes, of=uneven), text=asked.text, notes=asked.notes)
+                asked = replace(asking(sizes=sizes, of=uneven), text=asked.text, notes=asked.notes)
             if objective is None:
                 answer = _solved(asked, whole=integer or asked.size)
                 check_time()
@@ -146,6 +138,31 @@ def solve(
         raise RuleError(
             what, where=text.strip()[:72], expected=error.expected, got=error.got, fix=error.fix
         ) from None
+
+
+def _asked(
+    asking: Callable[..., Asked], sizes: Mapping[str, int] | None, *, single: bool
+) -> tuple[Asked, Mapping[str, int] | None]:
+    """Return a question, with the sizes that are known; those of both sides alike are as small as may be."""
+    asked = asking(sizes=sizes)
+    alike = in_both_alike(asked) if single else ()
+    if not alike:
+        return asked, sizes
+    sizes = {**(sizes or {}), **dict(alike)}
+    asked = asking(sizes=sizes)
+    return replace(asked, notes=(*asked.notes, *map(_said_alike, alike))), sizes
+
+
+def _check_possible(asked: Asked) -> None:
+    """Refuse a question at sizes at which its formulas never hold.
+
+    Raises:
+        SizeError: they do not.
+    """
+    for condition in asked.domain.conditions:
+        derives = asked.again is not None and condition in own_conditions(asked)
+        if condition.is_impossible() and not derives:
+            raise SizeError("the formulas do not hold at these sizes", expected=str(condition), got="never")
 
 
 def in_both_alike(asked: Asked) -> tuple[tuple[str, int], ...]:
@@ -322,14 +339,18 @@ def _against(asked: Asked, gap: Expr) -> str:
     """Return which integers would satisfy a condition, but for what is demanded of them; else nothing."""
     ours = ", ".join(map(str, demands(asked)))
     least = max(1, asked.domain.least(asked.name))
-    free = integer_set(gap, asked.relation, asked.name, least, asked.needs) if ours else []
+    try:
+        free = integer_set(gap, asked.relation, asked.name, least, asked.needs) if ours else []
+    except RuleError:
+        return ""
     return f"{said(asked.name, free)} would satisfy it, against {ours}" if free else ""
 
 
 def _holding(asked: Asked, gap: Expr, cases: Cases) -> Ranges:
     """Return the integers that satisfy the condition: by the formulas, and those that were derived."""
     least = max(1, asked.domain.least(asked.name))
-    found = integer_set(gap, asked.relation, asked.name, least, asked.needs)
+    bounds = [need for one in demands(asked) if (need := need_of(one)) is not None]
+    found = integer_set(gap, asked.relation, asked.name, least, (*asked.needs, *bounds))
     found = list(overlap(found, cases.served))
     alone = {size for size, pair in cases.alone.items() if pair and HOLDS[asked.relation](gap_sign(pair))}
     if not cases.parted:

@@ -1,4 +1,4 @@
-"""Where a formula has a real value: what is divided by is not 0, a root is of at least 0, a logarithm of more."""
+"""Where a formula has a real value: no divisor is 0, a root is of at least 0, a logarithm of more."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def is_certain(need: Need, domain: Domain) -> bool:
 
 
 def _is_strict(expr: Expr, domain: Domain, lower: Mapping[str, int]) -> bool:
-    """Say whether a formula without a sign change is not 0: with integers least, a positive real part stays."""
+    """Say whether a formula of one sign is not 0: with integers least, a part in real names stays."""
     least = {name: low for name, low in lower.items() if name not in domain.real}
     at_least = substitute(expr, {name: Integer(low) for name, low in least.items()})
     return bool(normal(at_least) != 0)

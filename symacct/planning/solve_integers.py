@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from symacct.algebra.condition import Condition
 
 Ranges = list[tuple[int, int | None]]
-MOST_TRIED, FEW = 200_000, 100
+MOST_TRIED, MOST_LOGARITHMS, FEW = 200_000, 4_000, 100
 RELATION_OF = {AT_LEAST: ">=", ABOVE: ">", ZERO: "="}
 NOT_NEGATIVE = ("positive", "nonnegative", "zero")
 
@@ -117,11 +117,11 @@ def _within(form: Expr, relation: str, name: str, part: tuple[int, int | None]) 
 
 def _from(form: Expr, relation: str, name: str, least: int, last: int | None) -> Ranges:
     """Return the integers from one on at which a formula that has values satisfies a relation."""
-    between = bounds(form, name, least) if form.has(ceiling, floor) else None
+    between = bounds(form, name, least) if form.has(ceiling, floor, log) else None
     if between is not None:
         sure, maybe = _sandwiched(*between, relation, name, least, last)
         doubtful = list(overlap(list(without(maybe, sure)), [(least, last)]))
-        if _count(doubtful) <= MOST_TRIED:
+        if _count(doubtful) <= (MOST_LOGARITHMS if form.has(log) else MOST_TRIED):
             return joined([*sure, *_each(form, relation, name, doubtful)])
     if direction(form, name, least) is None and last is not None and last - least < MOST_TRIED:
         return _each(form, relation, name, [(least, last)])
@@ -209,16 +209,18 @@ def joined(ranges: Ranges) -> Ranges:
     return found
 
 
-def bounds(  # noqa: PLR0911 (a case for each kind of formula)
+def bounds(  # noqa: C901, PLR0911 (a case for each kind of formula)
     expr: Expr, name: str, least: int
 ) -> tuple[Expr, Expr] | None:
     """Return formulas without roundings between which a formula lies for all integers from `least` on.
+
+    A logarithm of y lies between 1 - 1/y and 2*sqrt(y) - 2.
 
     >>> n = symbol("n")
     >>> bounds(2 * ceiling(n / 3) + 1, "n", 1)
     (2*n/3 + 1, 2*n/3 + 3)
     """
-    if not expr.has(ceiling, floor):
+    if not expr.has(ceiling, floor, log):
         return expr, expr
     near = _root_cut(expr)
     if near is not None:
@@ -234,6 +236,11 @@ def bounds(  # noqa: PLR0911 (a case for each kind of formula)
     if isinstance(expr, floor):
         low = normal(known[0][0] - 1)
         return (Max(0, low) if _at_least_zero(known[0][0], name, least) else low), known[0][1]
+    if isinstance(expr, log):
+        low, high = known[0]
+        if sign_on_box(low, {name: least})[0] != "positive":
+            return None
+        return normal(1 - 1 / low), normal(2 * sqrt(high) - 2)
     if expr.is_Mul:
         return _bounds_of_product(known, name, least)
     if expr.is_Pow and expr.exp.is_Rational:
