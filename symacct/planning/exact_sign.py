@@ -22,9 +22,9 @@ from sympy.polys.polyerrors import BasePolynomialError
 
 from symacct.algebra.budget import check_time
 from symacct.algebra.evaluate import names_of
-from symacct.algebra.symbols import symbol
 from symacct.algebra.value import value_of
 from symacct.errors import RuleError, SizeError
+from symacct.planning.real_symbol import real_symbol
 from symacct.planning.solve_roots import Root, as_rational
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def sign_at(expr: Expr, name: str, at: Fraction | Root) -> int | None:
 
     >>> from sympy import sqrt
     >>> from symacct.planning.solve_roots import roots
-    >>> x = symbol("x")
+    >>> x = real_symbol("x")
     >>> sign_at(sqrt(x) - 2, "x", Fraction(5)), sign_at(sqrt(3 - x), "x", Fraction(4))
     (1, None)
     >>> two = roots([Poly(x**2 - 2, x)])[-1]
@@ -87,7 +87,7 @@ class _Point:
     """A number that stands for a name."""
 
     def __init__(self, name: str, at: Fraction | Root) -> None:
-        self.name, self.at = symbol(name), at
+        self.name, self.at = real_symbol(name), at
         if isinstance(at, Root) and at.rational:
             self.at = at.low
 
@@ -100,7 +100,7 @@ class _Point:
         if expr.is_Rational:
             return expr
         if expr.is_Symbol:
-            return as_rational(self.at) if isinstance(self.at, Fraction) else expr
+            return as_rational(self.at) if isinstance(self.at, Fraction) else self.name
         rules: dict[type[Expr], Callable[..., Expr]] = {
             Add: Add, Mul: Mul, Pow: self._power, Max: partial(self._most, 1), Min: partial(self._most, -1),
             Abs: self._size, floor: self._floor, ceiling: lambda inner: -self._floor(-inner), log: self._log,
@@ -289,7 +289,7 @@ def _narrow(root: Root, bits: int) -> Root:
 
 
 def _by_newton(root: Root, coefficients: Sequence[int], bits: int) -> Root | None:
-    """Return a root between two near numbers at which the signs differ; None where the steps lead elsewhere."""
+    """Return a root between two near numbers with different signs; None where the steps lead elsewhere."""
     work = bits + 32
     middle = (root.low + root.high) / 2
     at = (middle.numerator << work) // middle.denominator

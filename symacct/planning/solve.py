@@ -110,7 +110,14 @@ def solve(
     unknown = objective.name if objective else _named(name)
     assume = tuple(assume)
     asking = partial(
-        read_asked, account, stated, unknown, lets=lets, assume=assume, integer=integer, machine=machine
+        read_asked,
+        account,
+        stated,
+        unknown,
+        lets=lets,
+        assume=assume,
+        integer=integer or objective is not None,
+        machine=machine,
     )
     try:
         asked, sizes = _asked(asking, sizes, single=objective is None)
@@ -208,7 +215,7 @@ def _named(name: str | None) -> str:
 
 def _solved(asked: Asked, *, whole: bool) -> Solution:
     gap = normal(asked.gap)
-    if not gap.has(symbol(asked.name)) and (asked.others or not _is_bound(asked)):
+    if asked.name not in names_of(gap) and (asked.others or not _is_bound(asked)):
         return _constant(asked, gap)
     rounds = asked.rounds or gap.has(ceiling, floor)
     if asked.others:

@@ -177,7 +177,8 @@ def _first_served(asked: Asked, cases: Cases) -> Iterator[int]:
 
 def _as_formula(asked: Asked, inner: Expr) -> Solution:
     _check_free(asked)
-    at = None if inner.has(Max, Min, ceiling, floor) else stationary(inner, asked.name, asked.domain)
+    bent = asked.bends or inner.has(Max, Min, ceiling, floor)
+    at = None if bent else stationary(inner, asked.name, asked.domain)
     if at is None or not is_convex(inner, asked.name, asked.domain):
         what = f"no formula is known for the best {asked.name}"
         raise RuleError(what, expected="a convex formula whose derivative is 0 at a root", fix=BIND)
@@ -207,7 +208,7 @@ def _check_free(asked: Asked) -> None:
 
 def _real(asked: Asked, inner: Expr) -> tuple[str, ...]:
     """Return where the formula is best over real values, where that is known."""
-    if inner.has(Max, Min, ceiling, floor):
+    if asked.bends or inner.has(Max, Min, ceiling, floor):
         return ()
     at = stationary(inner, asked.name, asked.domain)
     if at is None or demands(asked) or not is_convex(inner, asked.name, asked.domain):

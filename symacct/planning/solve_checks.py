@@ -50,7 +50,8 @@ def equal(gap: Expr, name: str, value: Expr) -> str | None:
     """
     top, below = fraction(normal(value))
     try:
-        powers = Poly(fraction(together(gap))[0], symbol(name)).all_coeffs()
+        known = {one.name: one for one in gap.free_symbols}
+        powers = Poly(fraction(together(gap))[0], known.get(name, symbol(name))).all_coeffs()
     except PolynomialError:
         put = substitute(gap, {name: value})
     else:

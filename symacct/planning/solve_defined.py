@@ -11,7 +11,6 @@ from symacct.algebra.evaluate import names_of, substitute
 from symacct.algebra.normal import normal
 from symacct.algebra.sign import sign_on_box
 from symacct.claims.check import walk
-from symacct.claims.sides import Scope
 from symacct.errors import SymacctError
 from symacct.printers import text
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from symacct.algebra.condition import Condition
     from symacct.algebra.domain import Domain
     from symacct.claims import Claim
-    from symacct.quantity import Quantity
+    from symacct.claims.sides import Scope
     from symacct.syntax import Tree
 
 Signs = frozenset[int]
@@ -78,16 +77,18 @@ def _of_power(exponent: Expr) -> Signs | None:
     return AT_LEAST if exponent > 0 else ABOVE
 
 
-def needs_of_text(claim: Claim, find: Callable[[str], Quantity] | None) -> tuple[Need, ...]:
+def needs_of_text(claim: Claim, scope: Scope) -> tuple[Need, ...]:
     """Return what the formulas of a claim need as they are written: ``(x - 2)/(x - 2)`` is not defined at 2.
 
+    Args:
+        claim: the formulas.
+        scope: what their names stand for, those that the claim binds too.
+
     >>> from symacct.claims import read_claim
-    >>> [str(one) for one in needs_of_text(read_claim("sqrt(x - 5)^2 <= 3/x", ["x"]), None)]
+    >>> from symacct.claims.sides import Scope
+    >>> [str(one) for one in needs_of_text(read_claim("sqrt(x - 5)^2 <= 3/x", ["x"]), Scope(None))]
     ['x - 5 >= 0', 'x != 0']
     """
-    scope = Scope(find)
-    for binding in claim.where:
-        scope.bind(binding)
     texts = [(claim.left, claim.text), (claim.right, claim.text), *((b.tree, b.text) for b in claim.where)]
     found: dict[Need, None] = {}
     for tree, written in texts:

@@ -123,7 +123,8 @@ class _Formula:
     """One formula without maxima, as a polynomial in the unknown over a denominator of known sign."""
 
     def __init__(self, gap: Expr, relation: str, name: str, domain: Domain) -> None:
-        self.name, self.at, self.lower = name, symbol(name), domain.lower
+        known = {one.name: one for one in gap.free_symbols}
+        self.name, self.at, self.lower = name, known.get(name, symbol(name)), domain.lower
         table, below = fraction(read(gap))
         powers: dict[Number, Terms] = {}
         for monomial, value in table.items():

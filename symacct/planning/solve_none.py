@@ -10,6 +10,7 @@ from symacct.algebra.evaluate import names_of
 from symacct.algebra.leading import degree_in, leading_term
 from symacct.algebra.normal import normal
 from symacct.errors import RuleError
+from symacct.planning.real_symbol import as_size
 from symacct.planning.solve_sets import HOLDS, real_set
 from symacct.planning.solve_sides import derived_at, gap_sign
 
@@ -56,7 +57,8 @@ def _as_it_grows(asked: Asked) -> str:
     """Return what the left side tends to, where that says more."""
     if asked.gap.has(ceiling, floor):
         return ""
-    for side, other in ((asked.left, asked.right), (asked.right, asked.left)):
+    left, right = (as_size(one, asked.name) for one in (asked.left, asked.right))
+    for side, other in ((left, right), (right, left)):
         if names_of(normal(other)):
             continue
         try:

@@ -12,11 +12,14 @@ from symacct.account import Account
 from symacct.algebra.condition import Condition
 from symacct.algebra.domain import Domain, bound_of, domain_of
 from symacct.algebra.evaluate import check_sizes, names_of, substitute
+from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr, symbol
-from symacct.claims import Claim, Sides, read_claim, resolve
+from symacct.claims import Claim, Dims, Sides, read_claim, resolve
 from symacct.claims.check import walk
+from symacct.claims.sides import Scope, Typed
 from symacct.errors import FormulaError, SizeError, unknown
 from symacct.evaluation.on_machine import QUANTITIES, OnMachine
+from symacct.planning.real_symbol import as_real, real_symbol
 from symacct.planning.solve_conditions import read_conditions
 from symacct.planning.solve_defined import applied, needs_of_text
 from symacct.planning.solve_unit import typed_of
@@ -42,6 +45,7 @@ STATES = re.compile(r"memory\.(?:static|peak|optimizer)\b(?!\([^()]*optimizer)")
 BARE = re.compile(r"([0-9.]+) read as \1 byte")
 LARGE = 10**6
 ROUNDINGS = frozenset({"ceil", "ceiling", "floor"})
+BENT = frozenset({"abs", "max", "min"})
 OWN = re.compile(r"is what \S+ = \.\.\. binds")
 
 
@@ -62,6 +66,7 @@ class Asked:
         account: what quantities were looked up in.
         notes: how the text was read.
         rounds: whether the text rounds something that holds the unknown, which is an integer then.
+        bends: whether it has a maximum, a minimum or a size without sign of something with the unknown.
         stated: the part of it that is asked about: what is assumed, what is given, what the graph demands.
         needs: formulas that must have certain signs, so that both sides have a value as they are written.
         lets: names and what they stand for, as they were written.
@@ -81,6 +86,7 @@ class Asked:
     account: Account | None
     notes: tuple[str, ...]
     rounds: bool = False
+    bends: bool = False
     stated: Domain = field(default_factory=Domain)
     needs: tuple[Need, ...] = ()
     lets: tuple[str, ...] = ()
@@ -138,7 +144,7 @@ def read_asked(
         raise unknown("name", name, near, where=f"--for {name}: it is not in {text.strip()[:60]}")
     assume = tuple(assume)
     raw = typed.sides.left.expr - typed.sides.right.expr
-    rounds = _rounds(name, claim)
+    rounds, bends = (_calls(name, claim, words) for words in (ROUNDINGS, BENT))
     whole = size or integer or rounds or raw.has(ceiling, floor)
     known = _rest(claim, placed_account, rest, name)
     stated = _stated(name, known, read_conditions(assume, claim.names), placed_account, whole=whole)
@@ -148,8 +154,14 @@ def read_asked(
             f"{name} is the unknown, and an assumption says what it is",
             got=f"{name} = {stated.replaced[name]}",
         )
-    left, right = (stated.apply(side.expr) for side in (typed.sides.left, typed.sides.right))
-    needs = applied(needs_of_text(claim, finder(placed_account, timed)), stated.apply)
+
+    def put(expr: Expr) -> Expr:
+        found = stated.apply(expr)
+        return found if whole else normal(as_real(found, name))
+
+    scope = _scope(claim, name, finder(placed_account, timed), whole=whole)
+    left, right = (put(scope.expr(tree, claim.text)) for tree in (claim.left, claim.right))
+    needs = applied(needs_of_text(claim, scope), put)
     kept = (note for note in (*claim.notes, *typed.sides.notes) if not OWN.search(note))
     given_too = [f"{one} = {value}" for one, value in given.items()] if account is None else []
     notes = [*map(_in_gigabytes, kept), *given_too, *(one.strip() for one in assume)]
@@ -162,7 +174,18 @@ def read_asked(
     notes = list(dict.fromkeys(notes))
     unit = typed.unit.unit or ONE
     return Asked(text.strip(), name, unit, claim.relation, left, right, typed.sides, size, domain,
-                 placed_account, tuple(notes), rounds, stated, needs, tuple(lets), (), again)  # fmt: skip
+                 placed_account, tuple(notes), rounds, bends, stated, needs, tuple(lets), (),
+                 again)  # fmt: skip
+
+
+def _scope(claim: Claim, name: str, find: Callable[[str], Quantity] | None, *, whole: bool) -> Scope:
+    """Return what the names of a claim stand for; the unknown for a real number unless it is an integer."""
+    scope = Scope(find)
+    if not whole:
+        scope.bound[name] = Typed(real_symbol(name), Dims())
+    for binding in claim.where:
+        scope.bind(binding)
+    return scope
 
 
 def _stated(
@@ -277,11 +300,11 @@ def _occurs(name: str, claim: Claim, sides: Sides, account: Account | None, *, s
     return written or size or (account is not None and name in names_of(sides.left.expr - sides.right.expr))
 
 
-def _rounds(name: str, claim: Claim) -> bool:
-    """Say whether a text rounds something to an integer, and names the unknown in it or in what is bound."""
+def _calls(name: str, claim: Claim, words: frozenset[str]) -> bool:
+    """Say whether a text has a function of something with the unknown in it, or with what is bound."""
     trees = (claim.left, claim.right, *(one.tree for one in claim.where))
     bound = {one.name for one in claim.where}
-    calls = [part for tree in trees for part in walk(tree) if part.form == "call" and part.name in ROUNDINGS]
+    calls = [part for tree in trees for part in walk(tree) if part.form == "call" and part.name in words]
     return any(one.form == "name" and one.name in {name, *bound} for call in calls for one in walk(call))
 
 

@@ -11,9 +11,9 @@ from sympy import Abs, Max, Min, Mul, Pow, Rational, factor_list
 
 from symacct.algebra.budget import check_time
 from symacct.algebra.normal import normal
-from symacct.algebra.symbols import symbol
 from symacct.errors import LimitError, RuleError
 from symacct.planning.exact_sign import sign_at
+from symacct.planning.real_symbol import as_real, real_symbol
 from symacct.planning.solve_defined import Need, needs_of
 from symacct.planning.solve_roots import Root, polynomials, roots
 
@@ -75,7 +75,7 @@ def branches(expr: Expr) -> list[Expr]:
     Raises:
         LimitError: there are too many.
 
-    >>> a, b = symbol("a"), symbol("b")
+    >>> a, b = real_symbol("a"), real_symbol("b")
     >>> branches(Max(a, b) + 1)
     [a + 1, b + 1]
     """
@@ -114,7 +114,7 @@ def real_set(gap: Expr, relation: str, name: str, needs: Iterable[Need] = ()) ->
         RuleError: it is no quotient of polynomials and roots, or a value could not be told from 0.
 
     >>> from sympy import sqrt
-    >>> n = symbol("n")
+    >>> n = real_symbol("n")
     >>> [(one.low, one.high.low, one.high_in) for one in real_set(3 * n - 7, "<=", "n")]
     [(None, Fraction(7, 3), True)]
     >>> [(one.low.low, one.high.low) for one in real_set(sqrt(15 - n) - 3, "<=", "n")]
@@ -130,9 +130,9 @@ class _Condition:
     """A formula in one name, with the places where its sign may change or it begins or ends to be defined."""
 
     def __init__(self, gap: Expr, relation: str, name: str, needs: Iterable[Need]) -> None:
-        self.gap, self.relation, self.name = unsquared(gap, name), relation, name
-        self.needs = tuple(Need(unsquared(one.expr, name), one.signs) for one in needs)
-        at = symbol(name)
+        self.gap, self.relation, self.name = unsquared(as_real(gap, name), name), relation, name
+        self.needs = tuple(Need(unsquared(as_real(one.expr, name), name), one.signs) for one in needs)
+        at = real_symbol(name)
         whole = [self.gap, *(one.expr for one in self.needs)]
         forms = dict.fromkeys([*whole, *(one.expr for part in whole for one in needs_of(part))])
         polys = [poly for form in forms for one in branches(form) for poly in _polynomials(normal(one), at)]
@@ -165,15 +165,15 @@ def _polynomials(form: Expr, at: Symbol) -> tuple[Poly, ...]:
 def unsquared(expr: Expr, name: str) -> Expr:
     """Return a formula with the roots of squares taken.
 
-    >>> n = symbol("n")
+    >>> n = real_symbol("n")
     >>> unsquared((n**2 - 6 * n + 9) ** Rational(1, 2), "n")
     Abs(n - 3)
     """
     known: dict[Expr, Expr] = {}
     for power in expr.atoms(Pow):
-        if not (power.exp.is_Rational and power.exp.q == 2 and power.base.is_polynomial(symbol(name))):
+        if not (power.exp.is_Rational and power.exp.q == 2 and power.base.is_polynomial(real_symbol(name))):
             continue
-        content, factors = factor_list(power.base, symbol(name))
+        content, factors = factor_list(power.base, real_symbol(name))
         if factors and content > 0 and all(count % 2 == 0 for _, count in factors):
             root = Mul(*(Abs(factor) ** (count // 2) for factor, count in factors))
             known[power] = (content ** Rational(1, 2) * root) ** int(power.exp.p)
@@ -228,7 +228,7 @@ def _spans(cuts: Sequence[Root], cells: Sequence[bool], at: Sequence[bool]) -> I
 def union_of(spans: Sequence[Span], least: int) -> list[tuple[int, int | None]]:
     """Return the integers of intervals as ranges, neighbours joined.
 
-    >>> union_of(real_set((symbol("n") - 2) * (symbol("n") - 5), ">=", "n"), 1)
+    >>> union_of(real_set((real_symbol("n") - 2) * (real_symbol("n") - 5), ">=", "n"), 1)
     [(1, 2), (5, None)]
     """
     found: list[tuple[int, int | None]] = []
