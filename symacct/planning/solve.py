@@ -325,7 +325,7 @@ def _integers(asked: Asked, gap: Expr) -> Solution:
     spans = _around(asked, gap) if plain else ()
     notes = (*cases.notes(asked), *among(asked))
     if not ranges:
-        why = _against(asked, gap) or reason_of(asked, step(asked, begins(asked), 1))
+        why = _against(asked, gap) or _beside(asked, spans) or reason_of(asked, step(asked, begins(asked), 1))
         return Solution(
             asked, "none", "; ".join(filter(None, (reason, why))), spans=spans, notes=cases.notes(asked)
         )
@@ -351,6 +351,13 @@ def _against(asked: Asked, gap: Expr) -> str:
     except RuleError:
         return ""
     return f"{said(asked.name, free)} would satisfy it, against {ours}" if free else ""
+
+
+def _beside(asked: Asked, spans: Sequence[Span]) -> str:
+    """Return that a condition holds for real numbers, but for no integer; nothing where it holds for none."""
+    if not spans or asked.relation == "=":
+        return ""
+    return f"it holds for real numbers, and no integer {with_demands(asked)} is one of them"
 
 
 def _holding(asked: Asked, gap: Expr, cases: Cases) -> Ranges:

@@ -119,6 +119,7 @@ def _answer(found: Solution, style: Style) -> Iterator[Fact]:
     name, reason = found.asked.name, found.reason
     if found.kind in ("none", "every"):
         yield Fact("", f"{'NONE' if found.kind == 'none' else 'EVERY ' + name}: {reason}")
+        yield from (Fact("real numbers", _span(found, span)) for span in found.spans)
         return
     yield Fact("", "answer" if not reason else f"answer: {reason}")
     for place, case in enumerate(found.cases):
