@@ -14,6 +14,7 @@ from symacct.algebra.sign import sign_on_box
 from symacct.algebra.symbols import symbol
 from symacct.errors import LimitError, RuleError
 from symacct.planning.exact_sign import sign_at
+from symacct.planning.real_symbol import as_size
 from symacct.planning.solve_defined import ABOVE, AT_LEAST, ZERO, Need, need_of, needs_of
 from symacct.planning.solve_sets import HOLDS, real_set, union_of
 
@@ -59,8 +60,8 @@ def integer_set(gap: Expr, relation: str, name: str, least: int = 1, needs: Iter
     >>> integer_set(log(12 - n) - 1, ">=", "n")
     [(1, 9)]
     """
-    form = normal(gap)
-    needs = tuple(needs)
+    form = normal(as_size(gap, name))
+    needs = tuple(Need(as_size(one.expr, name), one.signs) for one in needs)
     if not any(one.has(ceiling, floor) for one in (form, *(need.expr for need in needs))):
         try:
             return union_of(real_set(form, relation, name, needs), least)
