@@ -241,7 +241,9 @@ def test_signs_at_roots_of_polynomials():
 def test_logarithms_that_cannot_be_told_from_0_are_refused():
     """Nothing is said where digits do not decide."""
     with pytest.raises(RuleError, match="could not be told from 0"):
-        sign_of(log(6) - log(2, evaluate=False) - log(3, evaluate=False))
+        sign_of(2 * log(1 + sqrt(2), evaluate=False) - log(3 + 2 * sqrt(2), evaluate=False))
+    assert sign_of(log(6) - log(2) - log(3)) == 0
+    assert solve(None, "log2(x) <= 5", "x", integer=True).ranges == ((1, 32),)
 
 
 def test_integers_far_away_are_found_by_halving():

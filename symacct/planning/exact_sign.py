@@ -16,7 +16,7 @@ from math import log2
 from typing import TYPE_CHECKING, Any
 
 from mpmath.ctx_iv import MPIntervalContext  # type: ignore[import-untyped]
-from sympy import Abs, Add, Expr, Integer, Max, Min, Mul, Poly, Pow, ceiling, floor, log
+from sympy import Abs, Add, Expr, Integer, Max, Min, Mul, Poly, Pow, ceiling, factorint, floor, log
 from sympy import fraction as over
 from sympy.polys.polyerrors import BasePolynomialError
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 MOST_HALVED = 12
 """How often a root is halved eight times before Newton's steps are given up."""
 FIRST_BITS, MOST_BITS, BITS_OF_LOGARITHMS = 80, 40_000, 2_000
+LARGEST_PRIME = 1000
 SLACK = 1e-6
 """What the logarithms of bounds are rounded up by."""
 ENDLESS = 1 << 100_000
@@ -114,7 +115,7 @@ class _Point:
     def _log(self, inner: Expr) -> Expr:
         if self.sign(inner) <= 0:
             raise NoValueError
-        return log(inner)
+        return _log_of(inner) if inner.is_Rational else log(inner)
 
     def _power(self, base: Expr, exponent: Expr) -> Expr:
         if not exponent.is_Rational:
@@ -219,6 +220,15 @@ class _Point:
             leaf = _interval(context, self.at.low, self.at.high)
         found = _enclose(value, context, leaf)
         return _exact(found.a), _exact(found.b)
+
+
+def _log_of(value: Expr) -> Expr:
+    """Return the logarithm of a rational number by those of small primes, so that equal ones cancel."""
+    primes: dict[int, int] = {}
+    for part, way in ((int(value.p), 1), (int(value.q), -1)):
+        for prime, count in factorint(part, limit=LARGEST_PRIME).items():
+            primes[prime] = primes.get(prime, 0) + way * count
+    return Add(*(count * log(prime) for prime, count in primes.items() if prime != 1))
 
 
 def _has_roots(expr: Expr) -> bool:

@@ -253,8 +253,12 @@ def _formula(asked: Asked, gap: Expr, *, whole: bool) -> Solution:
     """Return the answer as a formula in the names that are left."""
     _check_defined(asked)
     cases = solved(gap, asked.relation, asked.name, asked.domain)
-    if len(cases) == 1 and cases[0].value is not None and not cases[0].positive and _never(asked, cases[0]):
-        what = f"{asked.name} {cases[0].relation} {cases[0].value} is against {with_demands(asked)}"
+    rest = {one.relation for one in cases[1:]}
+    if cases[0].value is not None and rest <= {"none"} and _never(asked, cases[0]):
+        against = [str(one) for one in asked.stated.conditions if asked.name in one.names]
+        least = asked.stated.least(asked.name)
+        against += [f"{asked.name} >= {least}"] if least > 1 or not against else []
+        what = f"{asked.name} {cases[0].relation} {cases[0].value} is against {', '.join(against)}"
         return Solution(asked, "none", what)
     if len(cases) == 1 and cases[0].value is None:
         kind: Kind = "every" if cases[0].relation == "every" else "none"
