@@ -96,7 +96,7 @@ def domain_of(
     stated = tuple(dict.fromkeys(conditions))
     making = _Making(dict(lower or {}), frozenset(real), frozenset(keep))
     rest = making.solved(stated)
-    kept = tuple(dict.fromkeys(one for one in making.bounded(rest) if making.binds(one)))
+    kept = tuple(dict.fromkeys(one for one in making.bounded(rest) if not making.is_certain(one)))
     domain = Domain(making.lower, kept, making.real, making.replaced, tuple(making.oriented(stated)))
     if is_empty(domain):
         got = ", ".join(map(str, stated))
@@ -181,9 +181,9 @@ class _Making:
             else:
                 self.lower[name] = max(self.lower.get(name, 1), low)
 
-    def binds(self, one: Condition) -> bool:
-        """Say whether a condition leaves something out; that sizes are at least 1 is not so of real numbers."""
-        return bool(set(one.names) & self.real) or not one.is_certain()
+    def is_certain(self, one: Condition) -> bool:
+        """Say whether a condition is seen to hold for all integers of at least 1, of which it speaks alone."""
+        return not set(one.names) & self.real and one.is_certain()
 
     def oriented(self, stated: Iterable[Condition]) -> Iterator[Condition]:
         """Yield all conditions, equalities as the size that each gives."""

@@ -43,7 +43,9 @@ def add(parser: ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("what", metavar="WHAT", help=SHAPE.replace("%", "%%"))
     parser.add_argument("condition", metavar="CONDITION", nargs="?", help="the same as --given")
-    parser.add_argument("--given", metavar="CONDITION", help="the condition on a graph's quantities")
+    parser.add_argument(
+        "--given", metavar="CONDITION", action="append", help="the condition on a graph's quantities"
+    )
     parser.add_argument("--for", dest="unknown", metavar="NAME", help="the unknown")
     parser.add_argument("--integer", action="store_true", help="look for integers alone")
     options.add_symbolic(parser)
@@ -77,6 +79,7 @@ def run(args: Namespace) -> int:
     """Solve, and write the answer."""
     from symacct.planning.solve import solve
 
+    args.given = _single(args.given)
     account, condition, sizes = _question(args)
     lets, notes = _machine(args, account, condition)
     found = solve(
@@ -92,6 +95,21 @@ def run(args: Namespace) -> int:
     )
     output.write(_json(args, found, notes) if args.format == "json" else _shown(args, found, notes))
     return 0
+
+
+def _single(given: list[str] | None) -> str | None:
+    """Return the condition that is given, if one is.
+
+    Raises:
+        UsageError: several are.
+    """
+    if given is None:
+        return None
+    if len(given) > 1:
+        fix = f"write what holds of sizes as --assume {given[1]!r}, or solve each by itself"
+        got = ", ".join(f"--given {one[:36]!r}" for one in given[:3])
+        raise UsageError("one condition is solved", expected=SHAPE, got=got, fix=fix)
+    return given[0]
 
 
 def _question(args: Namespace) -> tuple[Account | None, str, dict[str, int]]:

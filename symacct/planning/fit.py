@@ -16,7 +16,7 @@ from symacct.planning.fit_changes import ADAPTERS, Static, statics
 from symacct.planning.fit_checkpoints import checkpoints
 from symacct.planning.fit_options import Option, Step, named, ranked, relative
 from symacct.planning.fit_room import Room, room_of
-from symacct.planning.fit_search import Largest, allowed, largest
+from symacct.planning.fit_search import Largest, largest
 from symacct.planning.subject import batch_size
 from symacct.policy import Checkpoint, Policy
 from symacct.readers.files import load
@@ -335,8 +335,7 @@ def _limits(peak: Peak, room: Room) -> list[Largest]:
     """Return the largest micro-batch that fits, where the peak is certain to rise with it."""
     if peak.batch is None or not peak.rises:
         return []
-    found = largest(lambda size: room.fits(peak.nbytes(size)), peak.batch)
-    return [allowed(found, peak.account.graph.conditions)]
+    return [largest(lambda size: room.fits(peak.nbytes(size)), peak.batch, peak.domain)]
 
 
 # ---- serving ----

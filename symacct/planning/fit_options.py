@@ -15,7 +15,7 @@ from symacct.errors import RuleError, SymacctError
 from symacct.evaluation.timing import quantity
 from symacct.planning.entries import fraction
 from symacct.planning.fit_peak import Courses, Held, Peak, uneven
-from symacct.planning.fit_search import divisors
+from symacct.planning.fit_search import divisors, is_allowed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -184,7 +184,10 @@ class Step:
         if self.micro is None or static.policy.update == "fused" or self.batch is None:
             yield self.micro, self.accumulate
             return
-        yield from ((one, whole // one) for one in divisors(whole) if one <= self.micro)
+        domain = self.peak(static, static.policy.checkpoint, self.accumulate).domain
+        for one in divisors(whole):
+            if one <= self.micro and is_allowed(domain, self.batch, one):
+                yield one, whole // one
 
     def several(self, static: Static, checkpoint: Checkpoint) -> Option:
         """Return what was asked, on as many of these devices as hold it."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from sympy import Integer
 
+from symacct.algebra.domain import domain_of
 from symacct.algebra.evaluate import evaluate, names_of, substitute
 from symacct.algebra.normal import normal, total
 from symacct.algebra.symbols import as_expr
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from sympy import Expr
 
     from symacct.account import Account
+    from symacct.algebra.domain import Domain
     from symacct.derivation.course import Course
     from symacct.derivation.folding import Size
     from symacct.derivation.schedule import Schedule, Storage
@@ -130,6 +132,11 @@ class Peak:
         self.offload = offload
 
     @cached_property
+    def domain(self) -> Domain:
+        """Which micro-batches the graph allows."""
+        return domain_of(self.account.graph.conditions, keep=[] if self.batch is None else [self.batch])
+
+    @cached_property
     def beside(self) -> dict[str, Expr]:
         """What lives through the whole step, by category."""
         account = self.account
@@ -146,8 +153,7 @@ class Peak:
         course = self.courses.of(self.account)
         try:
             polys = course.candidates(self._weigh)
-            own = self.account.graph.conditions
-            if any(one not in own for one in course.conditions):
+            if set(course.conditions) - set(self.account.graph.conditions):
                 return self._walked_alone()
         except RuleError:
             if not self.account.trains:

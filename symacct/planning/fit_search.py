@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sympy import Add, Max, Mul, Pow, ceiling, floor
 
 from symacct.algebra.evaluate import substitute
 from symacct.algebra.normal import normal
-from symacct.algebra.symbols import as_expr, symbol
+from symacct.algebra.symbols import symbol
+from symacct.errors import SizeError
+from symacct.planning.solve_integers import conditions_set
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from sympy import Expr
 
     from symacct.algebra.condition import Condition
+    from symacct.algebra.domain import Domain
+    from symacct.planning.solve_integers import Ranges
 
+MOST_STEPS = 20_000
+"""How many integers are looked at for one that divides, or is divided."""
 MOST = 2**40
 """Integers beyond this are not tried: what still fits there is said to have no end."""
 
@@ -28,13 +34,17 @@ class Largest:
 
     Attributes:
         name: of the size.
-        value: the integer; 0 where not even 1 fits, None where all that were tried fit.
-        limit: the condition of the graph that allows no larger one; empty where memory is what is short.
+        value: the integer; 0 where not even the least fits, None where all that were tried fit.
+        least: the least integer that is allowed.
+        after: the next integer that is allowed, which does not fit; None where there is none.
+        binds: the conditions that allow none after it.
     """
 
     name: str
     value: int | None
-    limit: str = ""
+    least: int = 1
+    after: int | None = None
+    binds: tuple[Condition, ...] = ()
 
 
 def rises(expr: Expr, name: str) -> bool:
@@ -77,61 +87,105 @@ def _grows(expr: Expr, name: str) -> bool:
     return False
 
 
-def largest(fits: Callable[[int], bool], name: str) -> Largest:
-    """Return the largest integer from 1 on that fits, where nothing larger than one that does not fit does.
+def largest(fits: Callable[[int], bool], name: str, domain: Domain) -> Largest:
+    """Return the largest integer of a domain that fits, where nothing larger than one that does not fit does.
 
-    >>> largest(lambda n: 3 * n <= 22, "B"), largest(lambda n: n > 5 * n, "B").value
-    (Largest(name='B', value=7, limit=''), 0)
+    Raises:
+        SizeError: a domain without integers.
+
+    >>> from symacct.algebra.domain import Domain, domain_of
+    >>> found = largest(lambda n: 3 * n <= 22, "B", Domain())
+    >>> found.value, found.after, largest(lambda n: n > 5 * n, "B", Domain()).value
+    (7, 8, 0)
+    >>> from symacct.planning.solve_conditions import read_conditions
+    >>> even = domain_of(read_conditions(["2 | B", "B < 6"], ["B"]))
+    >>> found = largest(lambda n: 3 * n <= 22, "B", even)
+    >>> found.value, [str(one) for one in found.binds]
+    (4, ['6 > B'])
     """
-    if not fits(1):
-        return Largest(name, 0)
-    low = 1
-    while fits(2 * low):
-        low *= 2
-        if low >= MOST:
-            return Largest(name, None)
-    high = 2 * low
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return Largest(name, low)
+    runs = conditions_set(domain.conditions, name, max(1, domain.least(name)))
+    least = _next(runs, name, domain, 1)
+    if least is None:
+        raise SizeError(
+            f"no {name} satisfies the conditions", got=", ".join(map(str, domain.conditions))[:200]
+        )
+    if not fits(least):
+        return Largest(name, 0, least)
+    most = runs[-1][1]
+    if most is None:
+        top = _doubled(fits, least)
+        if top is None:
+            return Largest(name, None, least)
+    elif fits(most):
+        value = _before(runs, name, domain, most)
+        failing = [
+            one for one in _alone(domain, name) if one.kind != "divides" and not one.holds({name: most + 1})
+        ]
+        return Largest(name, value, least, None, tuple(failing))
+    else:
+        top = most
+    low = least
+    while top - low > 1:
+        middle = (low + top) // 2
+        low, top = (middle, top) if fits(middle) else (low, middle)
+    value = _before(runs, name, domain, low)
+    after = _next(runs, name, domain, low + 1)
+    return Largest(name, value, least, after, () if after else _failing(domain, name, low + 1))
 
 
-def allowed(found: Largest, conditions: Iterable[Condition]) -> Largest:
-    """Return the largest integer that fits and that the graph allows; conditions on other sizes say nothing.
+def _said(domain: Domain) -> str:
+    return ", ".join(map(str, domain.conditions))[:200]
 
-    >>> from symacct.algebra.condition import Condition
-    >>> few = Condition("at_least", as_expr(1024), symbol("T"))
-    >>> allowed(Largest("T", 5000), [few]), allowed(Largest("T", 7), [few])
-    (Largest(name='T', value=1024, limit='1024 >= T'), Largest(name='T', value=7, limit=''))
+
+def _failing(domain: Domain, name: str, size: int) -> tuple[Condition, ...]:
+    """Return the conditions that a size fails: those that compare, if there are such."""
+    found = [one for one in _alone(domain, name) if not one.holds({name: size})]
+    return tuple([one for one in found if one.kind != "divides"] or found)
+
+
+def _doubled(fits: Callable[[int], bool], least: int) -> int | None:
+    """Return an integer that does not fit; None where all that were tried do."""
+    top = 2 * least
+    while fits(top):
+        top *= 2
+        if top > MOST:
+            return None
+    return top
+
+
+def _alone(domain: Domain, name: str) -> list[Condition]:
+    return [one for one in domain.conditions if one.names == [name]]
+
+
+def is_allowed(domain: Domain, name: str, size: int) -> bool:
+    """Say whether a size satisfies what a domain says of it alone.
+
+    >>> from symacct.algebra.domain import Domain
+    >>> is_allowed(Domain({"B": 4}), "B", 3)
+    False
     """
-    own = [one for one in conditions if one.names == [found.name]]
-    value, limit = MOST if found.value is None else found.value, ""
-    for one in own:
-        cap = _cap(one, found.name)
-        if cap is not None and cap < value:
-            value, limit = cap, one.text
-    for _ in range(LONGEST_SEARCH):
-        broken = next((one for one in own if value > 0 and not one.holds({found.name: value})), None)
-        if broken is None:
-            return replace(found, value=value, limit=limit) if limit else found
-        value, limit = value - 1, broken.text
-    return replace(found, value=0, limit=limit)
+    return size >= domain.least(name) and all(one.holds({name: size}) for one in _alone(domain, name))
 
 
-LONGEST_SEARCH = 10_000
-"""How far below what fits a size is looked for that the graph allows."""
+def _next(runs: Ranges, name: str, domain: Domain, size: int) -> int | None:
+    """Return the first integer from one on that is allowed; None where none is."""
+    for first, last in runs:
+        start = max(first, size)
+        end = start + MOST_STEPS if last is None else min(last, start + MOST_STEPS)
+        found = next((n for n in range(start, end + 1) if is_allowed(domain, name, n)), None)
+        if found is not None:
+            return found
+    return None
 
 
-def _cap(condition: Condition, name: str) -> int | None:
-    """Return the largest size that ``left >= right`` allows, where it is linear and falls with it."""
-    if condition.kind != "at_least":
-        return None
-    gap = normal(condition.left - condition.right)
-    slope = normal(substitute(gap, {name: symbol(name) + 1}) - gap)
-    if not slope.is_Rational or slope >= 0:
-        return None
-    return int(normal(substitute(gap, {name: as_expr(0)}) / -slope) // 1)
+def _before(runs: Ranges, name: str, domain: Domain, size: int) -> int:
+    """Return the last integer up to one that is allowed; there is one."""
+    for first, last in reversed(runs):
+        end = size if last is None else min(last, size)
+        found = next((n for n in range(end, first - 1, -1) if is_allowed(domain, name, n)), None)
+        if found is not None:
+            return found
+    raise SizeError(f"no {name} satisfies the conditions", got=str(size))
 
 
 def divisors(whole: int) -> list[int]:

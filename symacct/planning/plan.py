@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from symacct.account import Account, derive
@@ -10,9 +11,11 @@ from symacct.displayed import Displayed
 from symacct.errors import UsageError, unknown
 from symacct.planning.devices import Devices, devices_of
 from symacct.planning.entries import Entry, Stated, fraction, share, stated
+from symacct.planning.fit_peak import Courses, Peak
+from symacct.planning.fit_search import largest
 from symacct.planning.peaks import peak_of
 from symacct.planning.run import run
-from symacct.planning.subject import Subject, of_account, of_parameters
+from symacct.planning.subject import Subject, batch_size, of_account, of_parameters
 from symacct.policy import Policy
 from symacct.readers.files import load
 from symacct.units import ONE, Unit
@@ -136,6 +139,9 @@ def plan(
     given = list(_given(tokens, time, mfu, price))
     known = [*subject.entries, *(machine.entries if machine else ()), *given]
     table = run(known)
+    batch = _most_sequences(subject, table)
+    if batch is not None:
+        table["s"] = batch
     if subject.account is None and not shape:
         table = {symbol: entry for symbol, entry in table.items() if symbol not in "lQzq"}
     if "f" in table and table["f"].value < 0:
@@ -219,6 +225,24 @@ def _given(
             Entry("price", "r", "", fraction(q.expr), PRICE, "of one device", to="dollar/(device*hour)")
         )
     return found
+
+
+def _most_sequences(subject: Subject, table: Mapping[str, Entry]) -> Entry | None:
+    """Return how many sequences have a peak that the devices hold; None where that is not known."""
+    account = subject.whole
+    batch = None if account is None else batch_size(account)
+    if account is None or batch is None or not account.trains or "W" not in table:
+        return None
+    others = {name: size for name, size in subject.at if name != batch}
+    peak = Peak(account.bind(others) if others else account, batch, Courses())
+    if not peak.rises:
+        return None
+    found = largest(lambda size: peak.nbytes(size) <= table["W"].value, batch, peak.domain)
+    if found.value is None:
+        return None
+    said = "the most of which a step's peak fits all devices"
+    bound = "≤" if table["n"].value > 1 else ""
+    return Entry("sequences", "s", "", Fraction(found.value), Unit("sequence"), said, bound)
 
 
 # ---- what binds ----

@@ -48,8 +48,6 @@ MEMORY = (
     Rule("memory.static.device", "m", "M/n", "byte/device", SHARDED, bound="≥"),
     Rule("capacity.all", "W", "n*K", "byte", "of all devices"),
     Rule("memory.left", "f", "W - M", "byte", "left for everything else", bound="≤"),
-    Rule("sequences", "s", "f/p", "sequence", "at once, on all devices", bound="≤"),
-    Rule("sequences", "s", "f/a", "sequence", "kept at once, on all devices", bound="≤"),
 )
 
 

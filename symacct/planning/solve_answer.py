@@ -22,6 +22,8 @@ EQUAL = "both sides are equal"
 NEARLY = "both sides are equal to 40 digits"
 TURNS = "left - right changes its sign within the interval"
 TOUCHES = "left - right is 0 within the interval, without a change of sign"
+NO_VALUE = "a side has no real value"
+ENDS = "a side begins or ends to have a value"
 POLE = "there is no value: a divisor is 0"
 
 

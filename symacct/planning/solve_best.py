@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from sympy import Integer, Max, Min, ceiling, floor
@@ -15,13 +16,15 @@ from symacct.algebra.symbols import symbol
 from symacct.algebra.value import value_of
 from symacct.errors import FormulaError, LimitError, RuleError, SizeError
 from symacct.evaluation.doubled import doubled
+from symacct.planning.exact_sign import sign_at, sign_of
 from symacct.planning.solve_answer import Check, Solution
-from symacct.planning.solve_cases import begins, cases_of, is_meant, is_served, with_demands
+from symacct.planning.solve_cases import begins, cases_of, demands, is_meant, is_served, with_demands
 from symacct.planning.solve_checks import allowed, among, step
+from symacct.planning.solve_defined import is_certain, needs_of
 from symacct.planning.solve_formula import BIND, Case
 from symacct.planning.solve_integers import MOST_TRIED, bounds, integer_set, joined, overlap
 from symacct.planning.solve_sides import derived_at, sides_at
-from symacct.proof.extremum import is_convex, stationary
+from symacct.planning.stationary import is_convex, stationary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -151,7 +154,7 @@ def _indifferent(name: str) -> str:
 
 
 def _smaller(asked: Asked) -> tuple[str, ...]:
-    least = asked.box.least(asked.name)
+    least = asked.domain.least(asked.name)
     return (f"{asked.name} below {least} is not looked at",) if least > begins(asked) else ()
 
 
@@ -162,7 +165,7 @@ def _served(asked: Asked, inner: Expr, cases: Cases) -> Ranges:
     if not inner.has(symbol(asked.name)):
         first = next((size for size in _first_served(asked, cases)), None)
         return [] if first is None else [(max(first, low), high) for low, high in cases.served]
-    return _search(asked, inner, max(1, asked.box.least(asked.name)), cases.served)
+    return _search(asked, inner, max(1, asked.domain.least(asked.name)), cases.served)
 
 
 def _first_served(asked: Asked, cases: Cases) -> Iterator[int]:
@@ -173,8 +176,10 @@ def _first_served(asked: Asked, cases: Cases) -> Iterator[int]:
 
 
 def _as_formula(asked: Asked, inner: Expr) -> Solution:
-    at = None if inner.has(Max, Min, ceiling, floor) else stationary(inner, asked.name, asked.box)
-    if at is None or not is_convex(inner, asked.name, asked.box):
+    _check_free(asked)
+    bent = asked.bends or inner.has(Max, Min, ceiling, floor)
+    at = None if bent else stationary(inner, asked.name, asked.domain)
+    if at is None or not is_convex(inner, asked.name, asked.domain):
         what = f"no formula is known for the best {asked.name}"
         raise RuleError(what, expected="a convex formula whose derivative is 0 at a root", fix=BIND)
     value = substitute(asked.left, {asked.name: at})
@@ -184,12 +189,31 @@ def _as_formula(asked: Asked, inner: Expr) -> Solution:
     return Solution(asked, "best", reason, cases=(Case((), "=", at),), checks=(check,), notes=(note,))
 
 
+def _check_free(asked: Asked) -> None:
+    """Refuse conditions on what varies, and needs that may fail: the formula for all real values has neither.
+
+    Raises:
+        RuleError: there are some.
+    """
+    bound = [str(one) for one in asked.domain.conditions if asked.name in one.names]
+    least = asked.domain.least(asked.name)
+    bound += [f"{asked.name} >= {least}"] if least > 1 else []
+    real = replace(asked.domain, real=asked.domain.real | {asked.name})
+    needs = (*asked.needs, *needs_of(asked.left))
+    bound += [str(one) for one in needs if asked.name in names_of(one.expr) and not is_certain(one, real)]
+    if bound:
+        what = f"where {asked.name} is best among those with {', '.join(bound)} depends on the sizes"
+        raise RuleError(what, expected="no condition on it, or numbers for all other sizes", fix=BIND)
+
+
 def _real(asked: Asked, inner: Expr) -> tuple[str, ...]:
     """Return where the formula is best over real values, where that is known."""
-    if inner.has(Max, Min, ceiling, floor):
+    if asked.bends or inner.has(Max, Min, ceiling, floor):
         return ()
-    at = stationary(inner, asked.name, asked.box)
-    return () if at is None or not is_convex(inner, asked.name, asked.box) else (f"over real values: {at}",)
+    at = stationary(inner, asked.name, asked.domain)
+    if at is None or demands(asked) or not is_convex(inner, asked.name, asked.domain):
+        return ()
+    return (f"over real values: {at}",)
 
 
 def _smallest(asked: Asked, ranges: Ranges, cases: Cases, *, largest: bool) -> Ranges:
@@ -208,7 +232,11 @@ def _smallest(asked: Asked, ranges: Ranges, cases: Cases, *, largest: bool) -> R
     return joined([*kept, *(ranges if found == [smallest] else [])])
 
 
-def _value(inner: Expr, name: str, size: int) -> Expr | None:
+def _value(inner: Expr, asked: Asked, size: int) -> Expr | None:
+    """Return the value of a formula at a size; None where it has none, also as it is written."""
+    name = asked.name
+    if any(sign_at(one.expr, name, Fraction(size)) not in one.signs for one in asked.needs):
+        return None
     try:
         return normal(value_of(inner, {name: size}))
     except SizeError:
@@ -231,7 +259,7 @@ def _search(asked: Asked, inner: Expr, least: int, served: Ranges) -> Ranges:
             got=str(inner)[:64],
         )
     start = _descend(asked, inner, least)
-    found = _value(inner, asked.name, start)
+    found = _value(inner, asked, start)
     assert found is not None
     where = list(overlap(integer_set(normal(between[0] - found), "<=", asked.name, least), served))
     if any(last is None for _, last in where):
@@ -245,9 +273,10 @@ def _search(asked: Asked, inner: Expr, least: int, served: Ranges) -> Ranges:
     chosen: list[int] = [start]
     for size in _each(where):
         check_time()
-        value = _value(inner, asked.name, size) if _tried(asked, size) else None
-        if value is not None and value <= found and size != start:
-            chosen = [size] if value < found else [*chosen, size]
+        value = _value(inner, asked, size) if _tried(asked, size) else None
+        way = None if value is None or size == start else sign_of(normal(value - found))
+        if value is not None and way is not None and way <= 0:
+            chosen = [size] if way < 0 else [*chosen, size]
             found = value
     return joined([(size, size) for size in sorted(chosen)])
 
@@ -267,7 +296,7 @@ def _descend(asked: Asked, inner: Expr, least: int) -> int:
 
     def value(size: int) -> Expr | None:
         if size not in tried and size >= least and _tried(asked, size):
-            found = _value(inner, asked.name, size)
+            found = _value(inner, asked, size)
             if found is not None:
                 tried[size] = found
         return tried.get(size)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from symacct.algebra.budget import check_time, counted
 from symacct.algebra.symbols import symbol
 from symacct.derivation.placement import outermost
-from symacct.planning.solve_integers import integer_set, joined, overlap, without
+from symacct.planning.solve_integers import conditions_set, joined, overlap, without
 from symacct.planning.solve_sides import derived_at
 from symacct.proof.lookup import UNDER
 
@@ -96,8 +96,6 @@ def _run(name: str, first: int, last: int | None) -> str:
 def own_conditions(asked: Asked) -> tuple[Condition, ...]:
     """Return the conditions on the unknown that formulas have, and neither an assumption nor the graph."""
     others = set(asked.stated.conditions)
-    if asked.account is not None:
-        others |= {one for one in asked.account.graph.conditions if one.kind != "at_least"}
     return tuple(one for one in _conditions(asked) if one not in others)
 
 
@@ -114,12 +112,12 @@ def with_demands(asked: Asked) -> str:
 
 
 def _conditions(asked: Asked) -> list[Condition]:
-    return [one for one in asked.box.conditions if one.names == [asked.name]]
+    return [one for one in asked.domain.conditions if one.names == [asked.name]]
 
 
 def own_texts(asked: Asked) -> list[str]:
     """Return what formulas demand of the unknown, in words."""
-    least = asked.box.least(asked.name)
+    least = asked.domain.least(asked.name)
     start = [f"{asked.name} >= {least}"] if least > begins(asked) else []
     return [*start, *map(str, own_conditions(asked))]
 
@@ -129,6 +127,11 @@ def begins(asked: Asked) -> int:
     return max(1, asked.stated.least(asked.name))
 
 
+def meant(asked: Asked) -> Ranges:
+    """Return the integers that are asked about, those between multiples and divisors included."""
+    return conditions_set(demands(asked), asked.name, begins(asked))
+
+
 def is_meant(asked: Asked, size: int) -> bool:
     """Say whether a size satisfies what is assumed, and what the graph itself demands."""
     return size >= begins(asked) and all(one.holds({asked.name: size}) for one in demands(asked))
@@ -136,7 +139,7 @@ def is_meant(asked: Asked, size: int) -> bool:
 
 def is_served(asked: Asked, size: int) -> bool:
     """Say whether the formulas hold at a size."""
-    if size < asked.box.least(asked.name):
+    if size < asked.domain.least(asked.name):
         return False
     return all(one.holds({asked.name: size}) for one in own_conditions(asked))
 
@@ -148,15 +151,13 @@ def cases_of(asked: Asked) -> Cases:
         RuleError: nothing is known of where the formulas hold.
     """
     own = own_conditions(asked)
-    least, start = max(1, asked.box.least(asked.name)), begins(asked)
-    served: Ranges = [(least, None)]
-    for one in own:
-        if one.kind == "at_least":
-            served = list(overlap(served, integer_set(one.left - one.right, ">=", asked.name, least)))
+    least, start = max(1, asked.domain.least(asked.name)), begins(asked)
+    asked_about = meant(asked)
+    served: Ranges = list(overlap(conditions_set(own, asked.name, least), asked_about))
     if asked.again is None or (not own and least <= start):
         return Cases(served)
-    parted = any(one.kind != "at_least" for one in own)
-    missing: Ranges = [(start, None)] if parted else list(without([(start, None)], served))
+    parted = any(one.kind == "divides" for one in own)
+    missing: Ranges = asked_about if parted else list(without(asked_about, served))
     missing = list(overlap(missing, [(1, _most(asked))]))
     uncut = _uncut(asked) if missing and missing[-1][1] is None else None
     steady = uncut if _is_steady(asked) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from sympy import Integer, Max, Min, Poly, PolynomialError, fraction, together
@@ -12,18 +13,21 @@ from symacct.algebra.symbols import symbol
 from symacct.algebra.tables import as_number
 from symacct.algebra.value import value_of
 from symacct.errors import RuleError, SymacctError
-from symacct.planning.solve_answer import EQUAL, NEARLY, POLE, TOUCHES, TURNS, Check
-from symacct.planning.solve_cases import demands, is_meant, is_served
+from symacct.planning.exact_sign import sign_at
+from symacct.planning.solve_answer import ENDS, EQUAL, NEARLY, NO_VALUE, POLE, TOUCHES, TURNS, Check
+from symacct.planning.solve_cases import demands, is_meant, is_served, meant
+from symacct.planning.solve_defined import NOT_ZERO, needs_of
 from symacct.planning.solve_integers import holds_at
 from symacct.planning.solve_roots import as_rational
 from symacct.planning.solve_sets import HOLDS
-from symacct.planning.solve_sides import derived_at, gap_sign, sign
+from symacct.planning.solve_sides import derived_at, gap_sign
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from sympy import Expr
 
+    from symacct.planning.solve_defined import Need
     from symacct.planning.solve_formula import Case
     from symacct.planning.solve_reading import Asked
     from symacct.planning.solve_roots import Root
@@ -46,7 +50,8 @@ def equal(gap: Expr, name: str, value: Expr) -> str | None:
     """
     top, below = fraction(normal(value))
     try:
-        powers = Poly(fraction(together(gap))[0], symbol(name)).all_coeffs()
+        known = {one.name: one for one in gap.free_symbols}
+        powers = Poly(fraction(together(gap))[0], known.get(name, symbol(name))).all_coeffs()
     except PolynomialError:
         put = substitute(gap, {name: value})
     else:
@@ -75,20 +80,26 @@ def check_formula(asked: Asked, case: Case) -> Check | None:
 
 
 def check_root(asked: Asked, root: Root) -> Check:
-    """Return the check of an end of an interval: both sides are equal there, or cross within its bounds."""
+    """Return the check of an end of an interval: what the sides are there, or within its bounds."""
+    sign = sign_at(asked.gap, asked.name, root)
     exact = root.exact
-    if exact is None:
-        return _check_interval(asked, root.close())
+    at = as_rational(root.close().low) if exact is None else exact
+    defined = all(sign_at(one.expr, asked.name, root) in one.signs for one in asked.needs)
+    if sign is None or not defined:
+        return Check(at, None, None, holds=False, said=POLE if _is_pole(asked, root) else NO_VALUE)
+    holds = HOLDS[asked.relation](sign)
+    said = ENDS if sign else EQUAL if exact is not None else _near(asked, root.close())
     try:
-        left, right = (_at(side, asked.name, exact) for side in (asked.left, asked.right))
+        left, right = (_at(side, asked.name, at) for side in (asked.left, asked.right))
     except SymacctError:
-        return Check(exact, None, None, holds=False, said=POLE)
-    gap = normal(left - right)
-    if gap != 0 and abs(gap.evalf(DIGITS)) > TINY * (1 + abs(left.evalf(DIGITS))):
-        raise RuleError(
-            "an answer does not satisfy its equation", expected=str(right)[:72], got=str(left)[:72]
-        )
-    return Check(exact, left, right, holds=asked.relation in WITH_EQUAL, said=EQUAL if gap == 0 else NEARLY)
+        return Check(at, None, None, holds=holds, said=said)
+    return Check(at, left, right, holds=holds, said=said)
+
+
+def _is_pole(asked: Asked, root: Root) -> bool:
+    """Say whether a divisor is 0 there."""
+    needs = (*asked.needs, *needs_of(asked.left), *needs_of(asked.right))
+    return any(one.signs == NOT_ZERO and sign_at(one.expr, asked.name, root) == 0 for one in needs)
 
 
 def _at(side: Expr, name: str, value: Expr) -> Expr:
@@ -96,11 +107,12 @@ def _at(side: Expr, name: str, value: Expr) -> Expr:
     return normal(value_of(side, {name: as_number(value) if value.is_Rational else value}))
 
 
-def _check_interval(asked: Asked, near: Root) -> Check:
-    signs = [sign(_at(asked.gap, asked.name, as_rational(end))) for end in (near.low, near.high)]
-    left, right = (_at(side, asked.name, as_rational(near.low)) for side in (asked.left, asked.right))
-    said = TURNS if signs[0] != signs[1] else TOUCHES
-    return Check(as_rational(near.low), left, right, holds=asked.relation in WITH_EQUAL, said=said)
+def _near(asked: Asked, near: Root) -> str:
+    """Return how the sides compare around a root that is known by its bounds, at which they are equal."""
+    signs = [sign_at(asked.gap, asked.name, end) for end in (near.low, near.high)]
+    if None in signs:
+        return EQUAL
+    return TURNS if signs[0] != signs[1] else TOUCHES
 
 
 def among(asked: Asked) -> tuple[str, ...]:
@@ -119,13 +131,18 @@ def allowed(asked: Asked, size: int) -> bool:
 
 def step(asked: Asked, size: int, by: int) -> int | None:
     """Return the first size from one on, upwards or downwards, that is looked at; None if there is none."""
+    where = meant(asked)
     for _ in range(MOST_STEPS):
-        if size < 1:
+        if size < 1 or not any(first <= size if by < 0 else _reaches(last, size) for first, last in where):
             return None
         if allowed(asked, size):
             return size
         size += by
     return None
+
+
+def _reaches(last: int | None, size: int) -> bool:
+    return last is None or size <= last
 
 
 def check_integers(asked: Asked, ranges: Iterable[tuple[int, int | None]]) -> Iterator[Check]:
@@ -137,15 +154,39 @@ def check_integers(asked: Asked, ranges: Iterable[tuple[int, int | None]]) -> It
     found: dict[int, None] = {}
     for first, last in ranges:
         ends = [step(asked, first - 1, -1), first]
-        ends += [] if last is None else [last, step(asked, last + 1, 1)]
+        ends += [] if last is None else [last, step(asked, last + 1, 1) or last + 1]
         found |= dict.fromkeys(end for end in ends if end is not None)
     for size in sorted(found):
-        pair = derived_at(asked, size)
-        if pair is None:
-            continue
-        left, right = pair
-        holds = HOLDS[asked.relation](gap_sign(pair))
-        if is_served(asked, size) and holds != holds_at(normal(asked.gap), asked.relation, asked.name, size):
-            what = f"the formulas and the derivation at {asked.name} = {size} disagree"
-            raise RuleError(what, expected="one value", got=f"{left} against {right}")
-        yield Check(Integer(size), left, right, holds, "holds" if holds else "does not hold")
+        outside = _outside(asked, size)
+        if outside:
+            yield Check(Integer(size), None, None, holds=False, said=outside)
+        elif allowed(asked, size):
+            yield from _check_integer(asked, size)
+
+
+def _outside(asked: Asked, size: int) -> str:
+    """Return which condition a size fails, of those that compare."""
+    failing = (one for one in demands(asked) if one.kind != "divides" and not one.holds({asked.name: size}))
+    return next((f"not {one}" for one in failing), "")
+
+
+def _check_integer(asked: Asked, size: int) -> Iterator[Check]:
+    """Yield the exact sides at an integer, or that one of them has no value there."""
+    pair = derived_at(asked, size)
+    served = is_served(asked, size)
+    undefined = served and any(_fails(asked, size, one) for one in asked.needs)
+    if undefined or (pair is None and asked.again is None):
+        yield Check(Integer(size), None, None, holds=False, said=NO_VALUE)
+        return
+    if pair is None:
+        return
+    left, right = pair
+    holds = HOLDS[asked.relation](gap_sign(pair))
+    if served and holds != holds_at(normal(asked.gap), asked.relation, asked.name, size):
+        what = f"the formulas and the derivation at {asked.name} = {size} disagree"
+        raise RuleError(what, expected="one value", got=f"{left} against {right}")
+    yield Check(Integer(size), left, right, holds, "holds" if holds else "does not hold")
+
+
+def _fails(asked: Asked, size: int, need: Need) -> bool:
+    return sign_at(need.expr, asked.name, Fraction(size)) not in need.signs

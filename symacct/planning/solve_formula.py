@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from sympy import Expr
 
-    from symacct.proof.decide import Box
+    from symacct.algebra.domain import Domain
 
 FLIPPED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<", "=": "="}
 SIGNS = {"positive": 1, "negative": -1, "zero": 0}
@@ -46,40 +46,40 @@ class Case:
     value: Expr | None = None
 
 
-def solved(gap: Expr, relation: str, name: str, box: Box) -> tuple[Case, ...]:
+def solved(gap: Expr, relation: str, name: str, domain: Domain) -> tuple[Case, ...]:
     """Return for which values of a name ``gap RELATION 0`` holds, as formulas in the other names.
 
     Raises:
         RuleError: no formula is known: give more sizes.
 
-    >>> from symacct.proof.decide import Box
+    >>> from symacct.algebra.domain import Domain
     >>> B, D, K, I = map(symbol, "BDKI")
-    >>> for case in solved(B * D * K / (B * D + B * K + D * K) - I, ">", "B", Box()):
+    >>> for case in solved(B * D * K / (B * D + B * K + D * K) - I, ">", "B", Domain()):
     ...     print(case.positive, case.relation, case.value)
     (-D*I + D*K - I*K,) > D*I*K/(-D*I + D*K - I*K)
     () none None
     """
     forms = branches(normal(gap))
     if len(forms) == 1:
-        return _Formula(forms[0], relation, name, box).cases()
+        return _Formula(forms[0], relation, name, domain).cases()
     if relation == "=" or not _steers(gap, relation):
         raise RuleError(
             "a formula with maxima has no single solution", expected="numbers for all other sizes", fix=BIND
         )
-    kept = _binding(forms, relation, box)
+    kept = _binding(forms, relation, domain)
     if len(kept) > MOST_PIECES:
         what = f"{len(kept)} formulas may be the maximum, depending on the sizes"
         raise RuleError(what, expected=f"at most {MOST_PIECES}, or numbers for all other sizes", fix=BIND)
-    return _together([_Formula(form, relation, name, box).cases() for form in kept])
+    return _together([_Formula(form, relation, name, domain).cases() for form in kept])
 
 
-def _binding(forms: Sequence[Expr], relation: str, box: Box) -> list[Expr]:
+def _binding(forms: Sequence[Expr], relation: str, domain: Domain) -> list[Expr]:
     """Return the formulas that no other one is beyond for all sizes: the rest never binds."""
     sign = 1 if relation in ("<=", "<") else -1
     kept: list[Expr] = []
     for form in forms:
         check_time()
-        gaps = ((other, sign_on_box(normal((other - form) * sign), box.lower)[0]) for other in kept)
+        gaps = ((other, sign_on_box(normal((other - form) * sign), domain.lower)[0]) for other in kept)
         signs = dict(gaps)
         if not any(answer in AT_LEAST for answer in signs.values()):
             kept = [other for other in kept if signs[other] not in AT_MOST]
@@ -122,8 +122,9 @@ def _steers(gap: Expr, relation: str) -> bool:
 class _Formula:
     """One formula without maxima, as a polynomial in the unknown over a denominator of known sign."""
 
-    def __init__(self, gap: Expr, relation: str, name: str, box: Box) -> None:
-        self.name, self.at, self.lower = name, symbol(name), box.lower
+    def __init__(self, gap: Expr, relation: str, name: str, domain: Domain) -> None:
+        known = {one.name: one for one in gap.free_symbols}
+        self.name, self.at, self.lower = name, known.get(name, symbol(name)), domain.lower
         table, below = fraction(read(gap))
         powers: dict[Number, Terms] = {}
         for monomial, value in table.items():

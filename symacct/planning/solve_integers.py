@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from sympy import Expr, Integer, Max, Min, ceiling, floor, log, sqrt
@@ -11,36 +12,41 @@ from symacct.algebra.evaluate import LARGEST_SIZE
 from symacct.algebra.normal import normal
 from symacct.algebra.sign import sign_on_box
 from symacct.algebra.symbols import symbol
-from symacct.algebra.value import value_of
-from symacct.errors import LimitError, RuleError, SizeError
+from symacct.errors import LimitError, RuleError
+from symacct.planning.exact_sign import sign_at
+from symacct.planning.real_symbol import as_size
+from symacct.planning.solve_defined import ABOVE, AT_LEAST, ZERO, Need, need_of, needs_of
 from symacct.planning.solve_sets import HOLDS, real_set, union_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from symacct.algebra.condition import Condition
 
 Ranges = list[tuple[int, int | None]]
-MOST_TRIED = 200_000
+MOST_TRIED, MOST_LOGARITHMS, FEW = 200_000, 4_000, 100
+RELATION_OF = {AT_LEAST: ">=", ABOVE: ">", ZERO: "="}
 NOT_NEGATIVE = ("positive", "nonnegative", "zero")
 
 
-def holds_at(gap: Expr, relation: str, name: str, size: int) -> bool:
-    """Say whether ``gap RELATION 0`` holds at a size, exactly; not where the formula has no value.
+def holds_at(gap: Expr, relation: str, name: str, size: int, needs: Iterable[Need] = ()) -> bool:
+    """Say whether ``gap RELATION 0`` holds at a size, exactly; not where something has no value.
 
     >>> holds_at(symbol("n") - 3, "<=", "n", 3)
     True
     """
-    try:
-        value = normal(value_of(gap, {name: size}))
-    except SizeError:
+    at = Fraction(size)
+    if any(sign_at(need.expr, name, at) not in need.signs for need in needs):
         return False
-    sign = 0 if value == 0 else 1 if value > 0 else -1
-    return HOLDS[relation](sign)
+    sign = sign_at(gap, name, at)
+    return sign is not None and HOLDS[relation](sign)
 
 
-def integer_set(gap: Expr, relation: str, name: str, least: int = 1) -> Ranges:
+def integer_set(gap: Expr, relation: str, name: str, least: int = 1, needs: Iterable[Need] = ()) -> Ranges:
     """Return the ranges of integers, from `least` on, at which ``gap RELATION 0`` holds; no end is None.
 
     A `ceiling` or `floor` lies within 1 of what it rounds: where that leaves a doubt, each integer is tried.
+    Integers at which a formula has no value, or a need fails, are none of them.
 
     Raises:
         RuleError: it is neither algebraic nor seen to rise or to fall.
@@ -51,25 +57,86 @@ def integer_set(gap: Expr, relation: str, name: str, least: int = 1) -> Ranges:
     [(1, 999)]
     >>> integer_set(ceiling(n / 8) - 12, "<=", "n")
     [(1, 96)]
+    >>> integer_set(log(12 - n) - 1, ">=", "n")
+    [(1, 9)]
     """
-    form = normal(gap)
+    form = normal(as_size(gap, name))
+    needs = tuple(Need(as_size(one.expr, name), one.signs) for one in needs)
+    if not any(one.has(ceiling, floor) for one in (form, *(need.expr for need in needs))):
+        try:
+            return union_of(real_set(form, relation, name, needs), least)
+        except RuleError:
+            pass
+    where = defined_set(form, name, least, needs)
+    return joined([one for part in where for one in _within(form, relation, name, part)])
+
+
+def conditions_set(conditions: Iterable[Condition], name: str, least: int) -> Ranges:
+    """Return the integers, from `least` on, that satisfy the conditions on them alone that compare.
+
+    >>> from symacct.algebra.condition import Condition
+    >>> from symacct.algebra.symbols import as_expr
+    >>> conditions_set([Condition("at_least", as_expr(1024), symbol("S"))], "S", 1)
+    [(1, 1024)]
+    """
+    found: Ranges = [(least, None)]
+    for one in conditions:
+        need = need_of(one) if one.names == [name] else None
+        if need is not None:
+            found = list(overlap(found, integer_set(need.expr, RELATION_OF[need.signs], name, least)))
+    return found
+
+
+def defined_set(gap: Expr, name: str, least: int, needs: Iterable[Need] = ()) -> Ranges:
+    """Return the integers, from `least` on, at which a formula has a value and needs hold.
+
+    >>> n = symbol("n")
+    >>> defined_set(log(12 - n) / (n - 3), "n", 1)
+    [(1, 2), (4, 11)]
+    """
+    found: Ranges = [(least, None)]
+    todo = [*needs, *needs_of(gap)]
+    for need in dict.fromkeys(todo):
+        if not need.expr.has(symbol(name)):
+            found = found if sign_at(need.expr, name, Fraction(least)) in need.signs else []
+            continue
+        relations = [RELATION_OF[need.signs]] if need.signs in RELATION_OF else ["<", ">"]
+        holding = [one for sign in relations for one in integer_set(need.expr, sign, name, least)]
+        found = list(overlap(found, joined(holding)))
+    return found
+
+
+def _within(form: Expr, relation: str, name: str, part: tuple[int, int | None]) -> Ranges:
+    """Return the integers of a run, at all of which a formula has a value, that satisfy a relation."""
+    first, last = part
     if not form.has(symbol(name)):
-        return [(least, None)] if holds_at(form, relation, name, least) else []
-    if not form.has(ceiling, floor):
-        return _from_reals(form, relation, name, least)
-    between = bounds(form, name, least)
-    if between is None:
-        return _by_monotony(form, relation, name, least)
-    low, high = between
-    sure, maybe = _sandwiched(low, high, relation, name, least)
-    doubtful = list(without(maybe, sure))
-    if (
-        any(last is None for _, last in doubtful)
-        or sum((last or 0) - first + 1 for first, last in doubtful) > MOST_TRIED
-    ):
-        return _by_monotony(form, relation, name, least)
-    found = list(sure)
-    for first, last in doubtful:
+        return [part] if holds_at(form, relation, name, first) else []
+    if last is not None and last - first < FEW:
+        return _each(form, relation, name, [part])
+    return list(overlap(_from(form, relation, name, first, last), [part]))
+
+
+def _from(form: Expr, relation: str, name: str, least: int, last: int | None) -> Ranges:
+    """Return the integers from one on at which a formula that has values satisfies a relation."""
+    between = bounds(form, name, least) if form.has(ceiling, floor, log) else None
+    if between is not None:
+        sure, maybe = _sandwiched(*between, relation, name, least, last)
+        doubtful = list(overlap(list(without(maybe, sure)), [(least, last)]))
+        if _count(doubtful) <= (MOST_LOGARITHMS if form.has(log) else MOST_TRIED):
+            return joined([*sure, *_each(form, relation, name, doubtful)])
+    if direction(form, name, least) is None and last is not None and last - least < MOST_TRIED:
+        return _each(form, relation, name, [(least, last)])
+    return _by_monotony(form, relation, name, least, last)
+
+
+def _count(ranges: Ranges) -> float:
+    return sum(float("inf") if last is None else last - first + 1 for first, last in ranges)
+
+
+def _each(form: Expr, relation: str, name: str, ranges: Ranges) -> Ranges:
+    """Return the integers of finite runs that satisfy a relation, each tried."""
+    found: Ranges = []
+    for first, last in ranges:
         for size in range(first, (last or first) + 1):
             check_time()
             if holds_at(form, relation, name, size):
@@ -77,24 +144,26 @@ def integer_set(gap: Expr, relation: str, name: str, least: int = 1) -> Ranges:
     return joined(found)
 
 
-def _from_reals(form: Expr, relation: str, name: str, least: int) -> Ranges:
+def _from_reals(form: Expr, relation: str, name: str, least: int, last: int | None) -> Ranges:
     """Return the integers at which a formula without roundings satisfies a relation."""
     try:
         return union_of(real_set(form, relation, name), least)
     except RuleError:
-        return _by_monotony(form, relation, name, least)
+        return _by_monotony(form, relation, name, least, last)
 
 
-def _sandwiched(low: Expr, high: Expr, relation: str, name: str, least: int) -> tuple[Ranges, Ranges]:
+def _sandwiched(
+    low: Expr, high: Expr, relation: str, name: str, least: int, last: int | None
+) -> tuple[Ranges, Ranges]:
     """Return where a condition surely holds, and where it may."""
+
+    def holding(form: Expr, sign: str) -> Ranges:
+        return _from_reals(form, sign, name, least, last)
+
     if relation == "=":
-        above = _from_reals(low, "<=", name, least)
-        return [], list(overlap(above, _from_reals(high, ">=", name, least)))
+        return [], list(overlap(holding(low, "<="), holding(high, ">=")))
     near, far = (high, low) if relation in ("<=", "<") else (low, high)
-    return (
-        _from_reals(near, relation, name, least),
-        _from_reals(far, relation, name, least),
-    )
+    return holding(near, relation), holding(far, relation)
 
 
 def overlap(one: Ranges, other: Ranges) -> Iterator[tuple[int, int | None]]:
@@ -141,16 +210,18 @@ def joined(ranges: Ranges) -> Ranges:
     return found
 
 
-def bounds(  # noqa: PLR0911 (a case for each kind of formula)
+def bounds(  # noqa: C901, PLR0911 (a case for each kind of formula)
     expr: Expr, name: str, least: int
 ) -> tuple[Expr, Expr] | None:
     """Return formulas without roundings between which a formula lies for all integers from `least` on.
+
+    A logarithm of y lies between 1 - 1/y and 2*sqrt(y) - 2.
 
     >>> n = symbol("n")
     >>> bounds(2 * ceiling(n / 3) + 1, "n", 1)
     (2*n/3 + 1, 2*n/3 + 3)
     """
-    if not expr.has(ceiling, floor):
+    if not expr.has(ceiling, floor, log):
         return expr, expr
     near = _root_cut(expr)
     if near is not None:
@@ -166,6 +237,11 @@ def bounds(  # noqa: PLR0911 (a case for each kind of formula)
     if isinstance(expr, floor):
         low = normal(known[0][0] - 1)
         return (Max(0, low) if _at_least_zero(known[0][0], name, least) else low), known[0][1]
+    if isinstance(expr, log):
+        low, high = known[0]
+        if sign_on_box(low, {name: least})[0] != "positive":
+            return None
+        return normal(1 - 1 / low), normal(2 * sqrt(high) - 2)
     if expr.is_Mul:
         return _bounds_of_product(known, name, least)
     if expr.is_Pow and expr.exp.is_Rational:
@@ -215,6 +291,8 @@ def direction(  # noqa: PLR0911 (a case for each kind of formula)
 ) -> int | None:
     """Return whether a formula never falls (1), never rises (-1), stays (0), or is not seen to (None).
 
+    Looked at are sizes at which it has a value.
+
     >>> n = symbol("n")
     >>> direction(log(n) * n + 2**n, "n", 1), direction(1 / n, "n", 1), direction(n - 1 / n, "n", 1)
     (1, -1, 1)
@@ -231,7 +309,8 @@ def direction(  # noqa: PLR0911 (a case for each kind of formula)
         return parts[0]
     if expr.is_Mul:
         return _direction_of_product(expr.args, parts, name, least)
-    if expr.is_Pow and expr.exp.is_Rational and _never_negative(expr.base, name, least):
+    defined = expr.is_Pow and expr.exp.is_Rational and expr.exp.q > 1
+    if defined or (expr.is_Pow and expr.exp.is_Rational and _never_negative(expr.base, name, least)):
         return None if parts[0] is None else parts[0] if expr.exp > 0 else -parts[0]
     if expr.is_Pow and expr.base.is_Rational and expr.base >= 1:
         return parts[1]
@@ -255,7 +334,8 @@ def _direction_of_product(
 
 
 def _never_negative(expr: Expr, name: str, least: int) -> bool:
-    return bool(expr.is_nonnegative) or sign_on_box(expr, {name: least})[0] in NOT_NEGATIVE
+    root = expr.is_Pow and expr.exp.is_Rational and expr.exp.q > 1
+    return root or bool(expr.is_nonnegative) or sign_on_box(expr, {name: least})[0] in NOT_NEGATIVE
 
 
 def _together(ways: list[int | None]) -> int | None:
@@ -263,7 +343,7 @@ def _together(ways: list[int | None]) -> int | None:
     return None if None in found or len(found) > 1 else (found.pop() if found else 0)
 
 
-def _by_monotony(gap: Expr, relation: str, name: str, least: int) -> Ranges:
+def _by_monotony(gap: Expr, relation: str, name: str, least: int, last: int | None = None) -> Ranges:
     """Return the integers where a rising or falling formula satisfies a relation, by bisection."""
     way = direction(gap, name, least)
     if way is None:
@@ -273,30 +353,32 @@ def _by_monotony(gap: Expr, relation: str, name: str, least: int) -> Ranges:
         )
     rising = gap if way >= 0 else -gap
     turned = relation if way >= 0 else {"<=": ">=", ">=": "<=", "<": ">", ">": "<"}.get(relation, relation)
-    reached, passed = (_first(rising, one, name, least) for one in (">=", ">"))
+    reached, passed = (_first(rising, one, name, least, last) for one in (">=", ">"))
     if turned in ("<=", "<"):
         end = passed if turned == "<=" else reached
-        return [(least, None if end is None else end - 1)] if end is None or end > least else []
+        return [(least, last if end is None else end - 1)] if end is None or end > least else []
     if turned in (">=", ">"):
         start = reached if turned == ">=" else passed
-        return [] if start is None else [(start, None)]
+        return [] if start is None else [(start, last)]
     if reached is None or (passed is not None and passed <= reached):
         return []
-    return [(reached, None if passed is None else passed - 1)]
+    return [(reached, last if passed is None else passed - 1)]
 
 
-def _first(rising: Expr, relation: str, name: str, least: int) -> int | None:
-    """Return the first integer at which a rising formula satisfies a relation; None past the largest size."""
+def _first(rising: Expr, relation: str, name: str, least: int, last: int | None = None) -> int | None:
+    """Return the first integer at which a rising formula satisfies a relation; None past the last one."""
     if holds_at(rising, relation, name, least):
         return least
+    if last is not None and not holds_at(rising, relation, name, last):
+        return None
     step = 1
-    while not holds_at(rising, relation, name, least + step):
+    while (last is None or least + step < last) and not holds_at(rising, relation, name, least + step):
         check_time()
         step *= 2
         if step > LARGEST_SIZE:
             what = f"no size up to {LARGEST_SIZE:.0e} reaches it, and none beyond is tried"
             raise LimitError(what, expected="a smaller size", got=str(rising)[:64])
-    low, high = least + step // 2, least + step
+    low, high = least + step // 2, least + step if last is None else min(last, least + step)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if holds_at(rising, relation, name, middle) else (middle, high)

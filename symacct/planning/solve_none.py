@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sympy import ceiling, floor
+from sympy import Integer, ceiling, floor
 
 from symacct.algebra.evaluate import names_of
 from symacct.algebra.leading import degree_in, leading_term
 from symacct.algebra.normal import normal
 from symacct.errors import RuleError
+from symacct.planning.real_symbol import as_size
+from symacct.planning.solve_defined import is_certain, needs_of
+from symacct.planning.solve_integers import defined_set
 from symacct.planning.solve_sets import HOLDS, real_set
 from symacct.planning.solve_sides import derived_at, gap_sign
 
@@ -27,8 +30,11 @@ def reason_of(asked: Asked, least: int | None) -> str:
         least: the smallest integer that is looked at; None for real numbers.
     """
     gap = normal(asked.gap)
+    where = _defined(asked, gap, least)
+    if where is None:
+        return f"no {asked.name} gives both sides a value"
     if asked.relation == "=":
-        return _never_equal(asked, gap, least)
+        return _never_equal(asked, gap, least, where)
     over = asked.relation in ("<=", "<")
     words = "above" if over else "below"
     if least is not None:
@@ -36,10 +42,25 @@ def reason_of(asked: Asked, least: int | None) -> str:
         if pair is not None and not HOLDS[asked.relation](gap_sign(pair)):
             already = f"at {asked.name} = {least} the left side is already {words} the right one"
             return already + _as_it_grows(asked)
-    return f"the left side is {words} the right one for every {asked.name}" + _as_it_grows(asked)
+    return f"the left side is {words} the right one for every {asked.name}{where}" + _as_it_grows(asked)
 
 
-def _never_equal(asked: Asked, gap: Expr, least: int | None) -> str:
+def _defined(asked: Asked, gap: Expr, least: int | None) -> str | None:
+    """Return of which values it is spoken: nothing where it is all of them, None where there is none."""
+    needs = (*asked.needs, *needs_of(gap))
+    if all(is_certain(one, asked.domain) for one in needs):
+        return ""
+    try:
+        if least is None:
+            some = bool(real_set(Integer(0), "=", asked.name, needs))
+        else:
+            some = bool(defined_set(gap, asked.name, least, asked.needs))
+    except RuleError:
+        some = True
+    return " at which both have a value" if some else None
+
+
+def _never_equal(asked: Asked, gap: Expr, least: int | None, where: str) -> str:
     if least is not None and not gap.has(ceiling, floor):
         try:
             points = [span for span in real_set(gap, "=", asked.name) if span.low is not None]
@@ -49,14 +70,15 @@ def _never_equal(asked: Asked, gap: Expr, least: int | None) -> str:
         if near:
             between = ", ".join(f"{n} and {n + 1}" for n in near)
             return f"the two sides are equal between {between}, at no integer"
-    return f"the two sides are equal for no {asked.name}" + _as_it_grows(asked)
+    return f"the two sides are equal for no {asked.name}{where}" + _as_it_grows(asked)
 
 
 def _as_it_grows(asked: Asked) -> str:
     """Return what the left side tends to, where that says more."""
     if asked.gap.has(ceiling, floor):
         return ""
-    for side, other in ((asked.left, asked.right), (asked.right, asked.left)):
+    left, right = (as_size(one, asked.name) for one in (asked.left, asked.right))
+    for side, other in ((left, right), (right, left)):
         if names_of(normal(other)):
             continue
         try:

@@ -6,17 +6,23 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from sympy import ceiling, floor
+
 from symacct.account import Account
 from symacct.algebra.condition import Condition
-from symacct.algebra.evaluate import check_sizes, names_of
-from symacct.algebra.symbols import symbol
-from symacct.claims import Claim, Sides, read_claim, resolve
+from symacct.algebra.domain import Domain, bound_of, domain_of
+from symacct.algebra.evaluate import check_sizes, names_of, substitute
+from symacct.algebra.normal import normal
+from symacct.algebra.symbols import as_expr, symbol
+from symacct.claims import Claim, Dims, Sides, read_claim, resolve
 from symacct.claims.check import walk
+from symacct.claims.sides import Scope, Typed
 from symacct.errors import FormulaError, SizeError, unknown
 from symacct.evaluation.on_machine import QUANTITIES, OnMachine
+from symacct.planning.real_symbol import as_real, real_symbol
+from symacct.planning.solve_conditions import read_conditions
+from symacct.planning.solve_defined import applied, needs_of_text
 from symacct.planning.solve_unit import typed_of
-from symacct.proof.assume import MULTIPLE, SLACK, bind, read_assumptions
-from symacct.proof.decide import Box
 from symacct.proof.lookup import ELSEWHERE, lookup, names_under
 from symacct.proof.prove import placed
 from symacct.quantity import Quantity, add_up
@@ -29,7 +35,7 @@ if TYPE_CHECKING:
     from sympy import Expr
 
     from symacct.machines.machine import Machine
-    from symacct.proof.assume import Assumptions
+    from symacct.planning.solve_defined import Need
 
 RELATIONS = ("=", "<=", ">=", "<", ">")
 
@@ -39,6 +45,7 @@ STATES = re.compile(r"memory\.(?:static|peak|optimizer)\b(?!\([^()]*optimizer)")
 BARE = re.compile(r"([0-9.]+) read as \1 byte")
 LARGE = 10**6
 ROUNDINGS = frozenset({"ceil", "ceiling", "floor"})
+BENT = frozenset({"abs", "max", "min"})
 OWN = re.compile(r"is what \S+ = \.\.\. binds")
 
 
@@ -55,11 +62,13 @@ class Asked:
         right: the right side.
         sides: both sides as they were read.
         size: whether the unknown is a size of the graph, an integer.
-        box: where sizes lie, and conditions that they satisfy.
+        domain: where sizes lie, and what holds between them where the formulas hold.
         account: what quantities were looked up in.
         notes: how the text was read.
         rounds: whether the text rounds something that holds the unknown, which is an integer then.
-        stated: what the user assumes: where sizes lie, and conditions that they satisfy.
+        bends: whether it has a maximum, a minimum or a size without sign of something with the unknown.
+        stated: the part of it that is asked about: what is assumed, what is given, what the graph demands.
+        needs: formulas that must have certain signs, so that both sides have a value as they are written.
         lets: names and what they stand for, as they were written.
         left_out: where sizes that the formulas do not serve are not looked at.
         again: gives both sides again with the unknown bound from the start, so that small counts are exact.
@@ -73,11 +82,13 @@ class Asked:
     right: Expr
     sides: Sides
     size: bool
-    box: Box
+    domain: Domain
     account: Account | None
     notes: tuple[str, ...]
     rounds: bool = False
-    stated: Box = field(default_factory=Box)
+    bends: bool = False
+    stated: Domain = field(default_factory=Domain)
+    needs: tuple[Need, ...] = ()
     lets: tuple[str, ...] = ()
     left_out: tuple[tuple[int, int | None], ...] = ()
     again: Callable[[int], tuple[Expr, Expr]] | None = field(repr=False, compare=False, default=None)
@@ -101,6 +112,7 @@ def read_asked(
     sizes: Mapping[str, int] | None = None,
     lets: Sequence[str] = (),
     assume: Iterable[str] = (),
+    integer: bool = False,
     of: Callable[[Account, str], Quantity] = Account.__getitem__,
     machine: Machine | None = None,
     declared: Sequence[str] = (),
@@ -132,45 +144,82 @@ def read_asked(
     if not _occurs(name, claim, typed.sides, placed_account, size=size):
         near = sorted({*claim.names, *names_of(typed.sides.left.expr - typed.sides.right.expr)} - {name})
         raise unknown("name", name, near, where=f"--for {name}: it is not in {text.strip()[:60]}")
-    assumptions = read_assumptions(assume, claim.names)
-    _bind(assumptions, _rest(claim, placed_account, rest, name))
-    left, right = (assumptions.apply(side.expr) for side in (typed.sides.left, typed.sides.right))
-    box = assumptions.box((*typed.sides.left.when, *typed.sides.right.when))
-    if name in assumptions.replaced:
+    raw = typed.sides.left.expr - typed.sides.right.expr
+    rounds, bends = (_calls(name, claim, words) for words in (ROUNDINGS, BENT))
+    whole = size or integer or rounds or raw.has(ceiling, floor)
+    known = _rest(claim, placed_account, rest, name)
+    stated = _stated(name, known, read_conditions(assume, claim.names), placed_account, whole=whole)
+    domain = _narrowed(stated, (*typed.sides.left.when, *typed.sides.right.when))
+    if name in stated.replaced:
         raise FormulaError(
             f"{name} is the unknown, and an assumption says what it is",
-            got=f"{name} = {assumptions.replaced[name]}",
+            got=f"{name} = {stated.replaced[name]}",
         )
+
+    def put(expr: Expr) -> Expr:
+        found = stated.apply(expr)
+        return found if whole else normal(as_real(found, name))
+
+    scope = _scope(claim, name, finder(placed_account, timed), whole=whole)
+    left, right = (put(scope.expr(tree, claim.text)) for tree in (claim.left, claim.right))
+    needs = applied(needs_of_text(claim, scope), put)
     kept = (note for note in (*claim.notes, *typed.sides.notes) if not OWN.search(note))
-    known = [f"{one} = {value}" for one, value in given.items()] if account is None else []
-    notes = [*map(_in_gigabytes, kept), *known, *assumptions.texts]
+    given_too = [f"{one} = {value}" for one, value in given.items()] if account is None else []
+    notes = [*map(_in_gigabytes, kept), *given_too, *(one.strip() for one in assume)]
     if account is not None and without_states(account, [text, *lets]):
         notes.append(NO_STATES)
     again = None
     if size and account is not None:
-        again = _again(account, text, name, given, lets, assume, machine, declared)
+        again = _again(account, text, name, given, lets, stated, machine, declared, assume)
     notes += timed.notes
     notes = list(dict.fromkeys(notes))
     unit = typed.unit.unit or ONE
-    return Asked(text.strip(), name, unit, claim.relation, left, right, typed.sides, size, box,
-                 placed_account, tuple(notes), _rounds(name, claim), assumptions.box(()), tuple(lets), (),
+    return Asked(text.strip(), name, unit, claim.relation, left, right, typed.sides, size, domain,
+                 placed_account, tuple(notes), rounds, bends, stated, needs, tuple(lets), (),
                  again)  # fmt: skip
 
 
-def _bind(assumptions: Assumptions, sizes: Mapping[str, Expr | int]) -> None:
-    """Add sizes with known values to what is replaced; what was assumed of them becomes a condition."""
-    assumed = {name: formula for name, formula in assumptions.replaced.items() if name in sizes}
-    bind(assumptions, sizes)
-    for name, formula in assumed.items():
-        value = assumptions.replaced[name]
-        times, slack = symbol(MULTIPLE.format(name)), symbol(SLACK.format(name))
-        if formula.has(times):
-            found = Condition("divides", formula / times, value)
-        elif formula.has(slack):
-            found = Condition("at_least", value, formula - slack)
-        else:
-            found = Condition("equal", value, formula)
-        assumptions.conditions.append(found)
+def _scope(claim: Claim, name: str, find: Callable[[str], Quantity] | None, *, whole: bool) -> Scope:
+    """Return what the names of a claim stand for; the unknown for a real number unless it is an integer."""
+    scope = Scope(find)
+    if not whole:
+        scope.bound[name] = Typed(real_symbol(name), Dims())
+    for binding in claim.where:
+        scope.bind(binding)
+    return scope
+
+
+def _stated(
+    name: str,
+    known: Mapping[str, Expr | int],
+    assumed: Sequence[Condition],
+    account: Account | None,
+    *,
+    whole: bool,
+) -> Domain:
+    """Return the domain that is asked about; names that are tied to a real unknown are real too.
+
+    Raises:
+        SizeError: it is empty.
+    """
+    given = [Condition("equal", symbol(one), as_expr(value)) for one, value in known.items()]
+    demanded = [] if account is None else account.graph.conditions
+    tied = {one for found in assumed if found.kind == "equal" and name in found.names for one in found.names}
+    real = frozenset() if whole else frozenset({name, *tied} - set(known))
+    return domain_of([*given, *assumed, *demanded], real=real, keep=[name])
+
+
+def _narrowed(stated: Domain, when: Iterable[Condition]) -> Domain:
+    """Return a domain with the conditions of formulas, which need not leave any size."""
+    lower, conditions = dict(stated.lower), [*stated.conditions]
+    for one in when:
+        here = one.substitute(stated.replaced)
+        bound = bound_of(here)
+        if bound is not None and bound[1] is not None and bound[0] not in stated.real:
+            lower[bound[0]] = max(lower.get(bound[0], 1), bound[1])
+        elif not here.is_certain():
+            conditions.append(here)
+    return Domain(lower, tuple(dict.fromkeys(conditions)), stated.real, stated.replaced, stated.stated)
 
 
 def _rest(
@@ -252,11 +301,11 @@ def _occurs(name: str, claim: Claim, sides: Sides, account: Account | None, *, s
     return written or size or (account is not None and name in names_of(sides.left.expr - sides.right.expr))
 
 
-def _rounds(name: str, claim: Claim) -> bool:
-    """Say whether a text rounds something to an integer, and names the unknown in it or in what is bound."""
+def _calls(name: str, claim: Claim, words: frozenset[str]) -> bool:
+    """Say whether a text has a function of something with the unknown in it, or with what is bound."""
     trees = (claim.left, claim.right, *(one.tree for one in claim.where))
     bound = {one.name for one in claim.where}
-    calls = [part for tree in trees for part in walk(tree) if part.form == "call" and part.name in ROUNDINGS]
+    calls = [part for tree in trees for part in walk(tree) if part.form == "call" and part.name in words]
     return any(one.form == "name" and one.name in {name, *bound} for call in calls for one in walk(call))
 
 
@@ -266,20 +315,20 @@ def _again(
     name: str,
     given: Mapping[str, int],
     lets: Sequence[str],
-    assume: Iterable[str],
+    stated: Domain,
     machine: Machine | None,
     declared: Sequence[str] = (),
+    assume: Sequence[str] = (),
 ) -> Callable[[int], tuple[Expr, Expr]]:
     """Return what derives the account anew with the unknown bound, and gives both sides."""
 
     def sides(size: int) -> tuple[Expr, Expr]:
-        bound, rest = _placed(account, text, {**given, name: size})
+        bound, _ = _placed(account, text, {**given, name: size})
         names = {*account.source.sizes, *names_under(text, account.policy), name}
         claim = read_claim(text, names, QUANTITIES, lets, declared=declared, beside=assume)
         found = resolve(claim, finder(bound, OnMachine(machine)))
-        assumptions = read_assumptions(assume, claim.names)
-        bind(assumptions, {**bound.graph.bound, **rest})
-        return assumptions.apply(found.left.expr), assumptions.apply(found.right.expr)
+        left, right = (substitute(stated.apply(one.expr), {name: size}) for one in (found.left, found.right))
+        return left, right
 
     return sides
 

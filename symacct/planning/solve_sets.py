@@ -7,24 +7,22 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from sympy import Abs, Max, Min, Pow
+from sympy import Abs, Max, Min, Mul, Pow, Rational, factor_list
 
 from symacct.algebra.budget import check_time
 from symacct.algebra.normal import normal
-from symacct.algebra.symbols import symbol
-from symacct.algebra.value import value_of
-from symacct.errors import LimitError, RuleError, SizeError
-from symacct.planning.solve_roots import Root, as_rational, polynomials, roots
+from symacct.errors import LimitError, RuleError
+from symacct.planning.exact_sign import sign_at
+from symacct.planning.real_symbol import as_real, real_symbol
+from symacct.planning.solve_defined import Need, needs_of
+from symacct.planning.solve_roots import Root, polynomials, roots
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from sympy import Expr
+    from sympy import Expr, Poly, Symbol
 
 MOST_BRANCHES = 3000
-DIGITS = 60
-FINE = Fraction(1, 10**DIGITS)
-ZERO = Fraction(1, 10**30)
 HOLDS: dict[str, Callable[[int], bool]] = {
     "<=": lambda sign: sign <= 0,
     ">=": lambda sign: sign >= 0,
@@ -77,7 +75,7 @@ def branches(expr: Expr) -> list[Expr]:
     Raises:
         LimitError: there are too many.
 
-    >>> a, b = symbol("a"), symbol("b")
+    >>> a, b = real_symbol("a"), real_symbol("b")
     >>> branches(Max(a, b) + 1)
     [a + 1, b + 1]
     """
@@ -103,119 +101,110 @@ def _innermost(expr: Expr) -> Expr | None:
     return found[0] if found else None
 
 
-def real_set(gap: Expr, relation: str, name: str) -> list[Span]:
-    """Return where ``gap RELATION 0`` holds, for real values of the name above 0.
+def real_set(gap: Expr, relation: str, name: str, needs: Iterable[Need] = ()) -> list[Span]:
+    """Return where ``gap RELATION 0`` holds and everything is defined, for real values of the name above 0.
 
     Args:
         gap: a formula in that name alone.
         relation: ``=``, ``<=``, ``>=``, ``<`` or ``>``.
         name: the unknown.
+        needs: formulas in that name that must have certain signs besides.
 
     Raises:
-        RuleError: it is no quotient of polynomials and roots, or a root could not be told from 0.
+        RuleError: it is no quotient of polynomials and roots, or a value could not be told from 0.
 
-    >>> n = symbol("n")
+    >>> from sympy import sqrt
+    >>> n = real_symbol("n")
     >>> [(one.low, one.high.low, one.high_in) for one in real_set(3 * n - 7, "<=", "n")]
     [(None, Fraction(7, 3), True)]
+    >>> [(one.low.low, one.high.low) for one in real_set(sqrt(15 - n) - 3, "<=", "n")]
+    [(Fraction(6, 1), Fraction(15, 1))]
     """
-    condition = _Condition(gap, name)
-    holds = HOLDS[relation]
+    condition = _Condition(normal(gap), relation, name, needs)
     cuts = condition.cuts
-    cells = [condition.between(low, high) for low, high in pairwise([None, *cuts, None])]
-    truths = [sign is not None and holds(sign) for sign in cells]
-    at = [condition.sign_at(cut, *signs) for cut, signs in zip(cuts, pairwise(cells), strict=True)]
-    return list(_spans(cuts, truths, [sign is not None and holds(sign) for sign in at]))
+    cells = [condition.holds(_between(low, high)) for low, high in pairwise([None, *cuts, None])]
+    return list(_spans(cuts, cells, [condition.holds(cut) for cut in cuts]))
 
 
 class _Condition:
-    """A formula in one name, with the places where its sign may change."""
+    """A formula in one name, with the places where its sign may change or it begins or ends to be defined."""
 
-    def __init__(self, gap: Expr, name: str) -> None:
-        self.gap, self.name, self.at = gap, name, symbol(name)
-        self.forms = [(one, *polynomials(one, self.at)) for one in branches(normal(gap))]
-        polys = [poly for _, top, below in self.forms for poly in (top, below)]
-        self.cuts: list[Root] = []
-        for root in roots(polys):
-            here = root
-            while here.low < 0 < here.high:
-                here = here.halved()
-            if here.high > 0 and here.low >= 0:
-                self.cuts.append(here if here.rational or here.low > 0 else _off_zero(here))
+    def __init__(self, gap: Expr, relation: str, name: str, needs: Iterable[Need]) -> None:
+        self.gap, self.relation, self.name = unsquared(as_real(gap, name), name), relation, name
+        self.needs = tuple(Need(unsquared(as_real(one.expr, name), name), one.signs) for one in needs)
+        at = real_symbol(name)
+        whole = [self.gap, *(one.expr for one in self.needs)]
+        forms = dict.fromkeys([*whole, *(one.expr for part in whole for one in needs_of(part))])
+        polys = [poly for form in forms for one in branches(form) for poly in _polynomials(normal(one), at)]
+        self.cuts = [here for root in roots(polys) if (here := _above_zero(root)) is not None]
 
-    def value(self, at: Fraction) -> Expr | None:
-        """Return the value at a rational number; None where there is none."""
-        try:
-            return normal(value_of(self.gap, {self.name: at if at.denominator != 1 else int(at)}))
-        except SizeError:
-            return None
-
-    def sign(self, at: Fraction) -> int | None:
-        """Return the sign at a rational number."""
-        value = self.value(at)
-        if value is None:
-            return None
-        if value.is_Rational:
-            return int(value.p > 0) - int(value.p < 0)
-        shown = Fraction(str(value.evalf(DIGITS)))
-        if abs(shown) < ZERO:
-            raise RuleError(
-                "a value could not be told from 0", expected="a number that is not 0", got=str(value)[:64]
-            )
-        return 1 if shown > 0 else -1
-
-    def between(self, low: Root | None, high: Root | None) -> int | None:
-        """Return the sign between two neighbouring cuts."""
-        first = Fraction(0) if low is None else low.high
-        return self.sign((first + high.low) / 2 if high is not None else 2 * first + 1)
-
-    def sign_at(self, cut: Root, left: int | None, right: int | None) -> int | None:
-        """Return the sign at a cut, between cells of known signs."""
-        if cut.rational:
-            return self.sign(cut.low)
-        if left is None or right is None or any(below.rem(cut.poly).is_zero for _, _, below in self.forms):
-            return None
-        if left != right or left == 0:
-            return 0
-        vanishing = [form for form, top, _ in self.forms if top.rem(cut.poly).is_zero]
-        if not vanishing:
-            return left
-        if len(self.forms) == 1 and not _has_roots(self.gap):
-            return 0
-        return self._touching(cut, left)
-
-    def _touching(self, cut: Root, side: int) -> int:
-        """Return the sign where cells of one sign meet: the active branch is 0 there, or not."""
-        form = self.gap
-        while (atom := _innermost(form)) is not None:
-            form = form.xreplace({atom: self._active(atom, cut)})
-        if _has_roots(form):
-            value = abs(form.subs(self.at, as_rational(cut.close(FINE).low)).evalf(DIGITS))
-            if Fraction(str(value)) < ZERO:
-                raise RuleError(
-                    "a value could not be told from 0", expected="one that is not 0", got=str(form)[:64]
-                )
-            return side
-        return 0 if polynomials(form, self.at)[0].rem(cut.poly).is_zero else side
-
-    def _active(self, atom: Expr, cut: Root) -> Expr:
-        options = list(atom.args) if isinstance(atom, Max | Min) else [atom.args[0], -atom.args[0]]
-        best = options[0]
-        for other in options[1:]:
-            top, below = polynomials(other - best, self.at)
-            larger = cut.sign(top) * cut.sign(below)
-            if larger * (-1 if isinstance(atom, Min) else 1) > 0:
-                best = other
-        return best
+    def holds(self, at: Fraction | Root) -> bool:
+        """Say whether everything is defined at a number, and the relation holds."""
+        for need in self.needs:
+            if sign_at(need.expr, self.name, at) not in need.signs:
+                return False
+        sign = sign_at(self.gap, self.name, at)
+        return sign is not None and HOLDS[self.relation](sign)
 
 
-def _has_roots(expr: Expr) -> bool:
-    return any(power.exp.is_Rational and power.exp.q > 1 for power in expr.atoms(Pow))
+def _polynomials(form: Expr, at: Symbol) -> tuple[Poly, ...]:
+    """Return polynomials with all zeros and poles of a formula among their roots.
+
+    Raises:
+        RuleError: roots cancel, so that nothing is known of the zeros.
+    """
+    if form == 0:
+        return ()
+    found = polynomials(form, at)
+    if any(one.is_zero for one in found):
+        what = "roots cancel in the condition, so that its zeros are not known"
+        raise RuleError(what, expected="roots that do not cancel", got=str(form)[:64])
+    return found
 
 
-def _off_zero(root: Root) -> Root:
-    while root.low == 0:
+def unsquared(expr: Expr, name: str) -> Expr:
+    """Return a formula with the roots of squares taken.
+
+    >>> n = real_symbol("n")
+    >>> unsquared((n**2 - 6 * n + 9) ** Rational(1, 2), "n")
+    Abs(n - 3)
+    """
+    known: dict[Expr, Expr] = {}
+    for power in expr.atoms(Pow):
+        if not (power.exp.is_Rational and power.exp.q == 2 and power.base.is_polynomial(real_symbol(name))):
+            continue
+        content, factors = factor_list(power.base, real_symbol(name))
+        if factors and content > 0 and all(count % 2 == 0 for _, count in factors):
+            root = Mul(*(Abs(factor) ** (count // 2) for factor, count in factors))
+            known[power] = (content ** Rational(1, 2) * root) ** int(power.exp.p)
+    return expr.xreplace(known) if known else expr
+
+
+def _above_zero(root: Root) -> Root | None:
+    """Return a root whose interval is above 0; None where it is not."""
+    while root.low < 0 < root.high or (not root.rational and root.low == 0):
         root = root.halved()
-    return root
+    return root if root.low > 0 else None
+
+
+def _between(low: Root | None, high: Root | None) -> Fraction:
+    """Return a short rational number between two neighbouring cuts."""
+    first = Fraction(0) if low is None else low.high
+    return simplest(first, first + 2 if high is None else high.low)
+
+
+def simplest(low: Fraction, high: Fraction) -> Fraction:
+    """Return the rational number between two others, neither of them, with the smallest divisor.
+
+    >>> simplest(Fraction(0), Fraction(7, 3)), simplest(Fraction(1, 3), Fraction(1, 2))
+    (Fraction(1, 1), Fraction(2, 5))
+    """
+    whole = low.__floor__()
+    if whole + 1 < high:
+        return Fraction(whole + 1)
+    if low == whole:
+        return whole + Fraction(1, (1 / (high - whole)).__floor__() + 1)
+    return whole + 1 / simplest(1 / (high - whole), 1 / (low - whole))
 
 
 def _spans(cuts: Sequence[Root], cells: Sequence[bool], at: Sequence[bool]) -> Iterator[Span]:
@@ -239,7 +228,7 @@ def _spans(cuts: Sequence[Root], cells: Sequence[bool], at: Sequence[bool]) -> I
 def union_of(spans: Sequence[Span], least: int) -> list[tuple[int, int | None]]:
     """Return the integers of intervals as ranges, neighbours joined.
 
-    >>> union_of(real_set((symbol("n") - 2) * (symbol("n") - 5), ">=", "n"), 1)
+    >>> union_of(real_set((real_symbol("n") - 2) * (real_symbol("n") - 5), ">=", "n"), 1)
     [(1, 2), (5, None)]
     """
     found: list[tuple[int, int | None]] = []

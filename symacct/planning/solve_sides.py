@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from symacct.algebra.evaluate import evaluate
 from symacct.algebra.normal import normal
 from symacct.errors import LimitError, SymacctError
+from symacct.planning.exact_sign import sign_of
 
 if TYPE_CHECKING:
     from sympy import Expr
@@ -14,16 +15,6 @@ if TYPE_CHECKING:
     from symacct.planning.solve_reading import Asked
 
 Pair = tuple["Expr", "Expr"]
-
-
-def sign(value: Expr) -> int:
-    """Return the sign of a number.
-
-    >>> from sympy import Integer
-    >>> sign(Integer(-3))
-    -1
-    """
-    return 0 if value == 0 else 1 if value > 0 else -1
 
 
 def sides_at(asked: Asked, size: int) -> Pair:
@@ -50,4 +41,4 @@ def derived_at(asked: Asked, size: int) -> Pair | None:
 
 def gap_sign(pair: Pair) -> int:
     """Return the sign of left minus right."""
-    return sign(normal(pair[0] - pair[1]))
+    return sign_of(normal(pair[0] - pair[1]))

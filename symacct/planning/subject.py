@@ -41,6 +41,7 @@ class Subject:
         entries: the numbers.
         absent: pairs of a quantity, and why it cannot be said.
         account: what the graph costs at its sizes; None where there is no graph.
+        whole: the same before sizes are put in.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Subject:
     entries: tuple[Entry, ...]
     absent: tuple[tuple[str, str], ...] = ()
     account: Account | None = None
+    whole: Account | None = None
 
 
 def coefficient(policy: Policy) -> Entry:
@@ -181,7 +183,7 @@ def of_account(account: Account, sizes: Mapping[str, int]) -> Subject:
     one, absent = _one_sequence(account, sizes)
     return Subject(
         graph.name, " ".join(graph.doc.split("\n\n")[0].split()), account.convention.describe(),
-        account.policy.describe(), tuple(sizes.items()), (*entries, *one), absent, bound,
+        account.policy.describe(), tuple(sizes.items()), (*entries, *one), absent, bound, account,
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from symacct.planning.fit_changes import WORDS
 from symacct.planning.fit_peak import CATEGORIES
 from symacct.printers import text
 from symacct.report.amount import BYTE, SECOND, digits, shown
+from symacct.report.conditions import listed
 from symacct.report.plan import hanging
 from symacct.report.table import Column, Table, as_markdown, as_text
 
@@ -92,19 +93,19 @@ def _static_words(found: Fit, sign: str) -> str:
     )
 
 
-def _largest(found: Fit, limit: Largest) -> str:
-    name, value = limit.name, limit.value
-    if value is None:
+def _largest(found: Fit, one: Largest) -> str:
+    name = one.name
+    if one.value is None:
         return f"every {name} that was tried fits"
-    others = [f"{one} = {size:,}" for one, size in found.at if one != name]
+    others = [f"{other} = {size:,}" for other, size in found.at if other != name]
     rest = f", with {', '.join(others)}" if others else ""
-    if limit.limit:
-        return f"{name} = {value:,} fits{rest}; what is larger and would fit breaks {limit.limit}"
-    if value == 0:
-        return f"not even {name} = 1 fits{rest}"
-    return (
-        f"{name} = {value:,} fits and {name} = {value + 1:,} does not{rest}; the peak never falls with {name}"
-    )
+    if one.value == 0:
+        return f"not even {name} = {one.least:,} fits{rest}"
+    if one.after is None:
+        binds = " and ".join(listed(one.binds, found.account.graph.order))
+        return f"{name} = {one.value:,} fits{rest}, and the graph allows no more: {binds}"
+    after = f"{name} = {one.after:,} does not"
+    return f"{name} = {one.value:,} fits and {after}{rest}; the peak never falls with {name}"
 
 
 def _nothing(found: Fit) -> str:

@@ -66,7 +66,7 @@ def facts_of(found: Solution, *, math: bool = False) -> list[Fact]:
     ]
     facts += [Fact(_word(note), note) for note in asked.notes]
     others = () if not found.ranges else own_conditions(asked)
-    kept = [one for one in asked.box.conditions if one not in others]
+    kept = [one for one in asked.domain.conditions if one not in others]
     if kept:
         facts.append(Fact("holds for", ", ".join(listed(kept, style.order))))
     facts += list(_sides(found, style))
@@ -119,6 +119,7 @@ def _answer(found: Solution, style: Style) -> Iterator[Fact]:
     name, reason = found.asked.name, found.reason
     if found.kind in ("none", "every"):
         yield Fact("", f"{'NONE' if found.kind == 'none' else 'EVERY ' + name}: {reason}")
+        yield from (Fact("real numbers", _span(found, span)) for span in found.spans)
         return
     yield Fact("", "answer" if not reason else f"answer: {reason}")
     for place, case in enumerate(found.cases):

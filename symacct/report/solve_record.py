@@ -30,7 +30,7 @@ def solution_record(found: Solution, order: Order = ()) -> dict[str, Any]:
         "relation": asked.relation,
         "left": formula(normal(asked.left), unit, order),
         "right": formula(normal(asked.right), unit, order),
-        "when": listed(asked.box.conditions, order),
+        "when": listed(asked.domain.conditions, order),
         "answer": found.kind,
         "reason": found.reason,
         "formulas": [
