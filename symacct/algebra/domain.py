@@ -41,6 +41,11 @@ class Domain:
     replaced: Mapping[str, Expr] = field(default_factory=dict)
     stated: tuple[Condition, ...] = ()
 
+    @property
+    def corner(self) -> dict[str, int]:
+        """The values from which sizes count: the least of an integer, 0 for a positive real number."""
+        return {**self.lower, **dict.fromkeys(self.real, 0)}
+
     def least(self, name: str) -> int:
         """Return the least value of a size."""
         return self.lower.get(name, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import re
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["Expr", "Size", "Symbol", "as_expr", "check_name", "index_symbol", "is_name", "symbol"]
 
 LONGEST_NAME = 64
+RATE = re.compile(r"[PV]_[a-z]\w*|W_mem")
+"""Rates of a machine that is left open: of contractions, of other work, of bytes."""
 REFUSED_ATOMS = (Float, type(I), type(oo), type(-oo), type(zoo), type(nan))
 
 
@@ -117,14 +120,17 @@ def _lost(old: Expr, name: str) -> FormulaError:
 
 @lru_cache(maxsize=4096)
 def symbol(name: str) -> Symbol:
-    """Return the symbol of a size: a positive integer.
+    """Return the symbol of a size: a positive integer; that of a machine's rate is a positive real number.
 
     Any letter is a name; none is a constant.
 
     >>> symbol("N") + symbol("E") - symbol("N")
     E
+    >>> symbol("N").is_integer, symbol("P_bf16").is_integer
+    (True, None)
     """
-    return Size(check_name(name), integer=True, positive=True)
+    whole = {} if RATE.fullmatch(name) else {"integer": True}
+    return Size(check_name(name), positive=True, **whole)
 
 
 @lru_cache(maxsize=4096)

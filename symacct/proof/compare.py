@@ -171,7 +171,7 @@ def _compared(
 
 def _judged(made: Comparison, domain: Domain) -> Comparison:
     """Add which is the larger one, and where they cross."""
-    answer = sign_on_box(made.difference, domain.lower)[0]
+    answer = sign_on_box(made.difference, domain.corner)[0]
     if answer == "zero":
         return replace(made, larger="equal")
     names = names_of(made.difference)
@@ -192,7 +192,7 @@ def _judged(made: Comparison, domain: Domain) -> Comparison:
 
 def _is_reached(one: Crossing, domain: Domain) -> bool:
     """Say whether a size may be what it is at a crossing: not where that is surely below its least value."""
-    return sign_on_box(one.value - domain.least(one.name), domain.lower)[0] != "negative"
+    return sign_on_box(one.value - domain.least(one.name), domain.corner)[0] != "negative"
 
 
 def _limits(made: Comparison) -> Iterator[tuple[str, Expr]]:

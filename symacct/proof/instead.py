@@ -120,7 +120,7 @@ def _ratio(exact: Expr, claim: Expr) -> Expr | None:
 def _bound(difference: Expr, box: Domain) -> str | None:
     if difference.has(Max, Min):
         return next((word for word, sign in SIGNS.items() if is_shown(difference, sign, ZERO, box)), None)
-    answer, _ = sign_on_box(difference, box.lower)
+    answer, _ = sign_on_box(difference, box.corner)
     if answer in NOT_NEGATIVE:
         return "upper"
     if answer in ("negative", "nonpositive"):
@@ -170,8 +170,8 @@ def threshold(error: Expr, tolerance: Expr, growing: tuple[str, ...], box: Domai
     if sign is None:
         return None
     above, below = above * sign, below * sign
-    if sign_on_box(above, box.lower)[0] not in NOT_NEGATIVE:
-        if sign_on_box(-above, box.lower)[0] not in NOT_NEGATIVE:
+    if sign_on_box(above, box.corner)[0] not in NOT_NEGATIVE:
+        if sign_on_box(-above, box.corner)[0] not in NOT_NEGATIVE:
             return None
         above = -above
     condition = normal(below * tolerance - above)
@@ -184,7 +184,7 @@ def _sign_far_out(expr: Expr, name: str, box: Domain) -> int | None:
         leading, _ = leading_term(expr, (name,))
     except RuleError:
         return None
-    return {"positive": 1, "negative": -1}.get(sign_on_box(leading, box.lower)[0])
+    return {"positive": 1, "negative": -1}.get(sign_on_box(leading, box.corner)[0])
 
 
 def _start(condition: Expr, name: str, box: Domain) -> Expr | None:
@@ -195,7 +195,7 @@ def _start(condition: Expr, name: str, box: Domain) -> Expr | None:
     at = symbol(name)
     slope = normal(condition.diff(at))
     rest = normal(substitute(condition, {name: 0}))
-    if name in names_of(slope) or sign_on_box(slope, box.lower)[0] != "positive":
+    if name in names_of(slope) or sign_on_box(slope, box.corner)[0] != "positive":
         return None
     return normal(-rest / slope)
 

@@ -28,7 +28,7 @@ from symacct.proof.machine_facts import Facts, read_facts
 from symacct.proof.rests import rests_of
 from symacct.proof.sources import Part, exact_and_claimed, parts, variations
 from symacct.proof.threshold import Threshold, Written, is_threshold, judge_threshold, read_threshold
-from symacct.syntax import read_formula
+from symacct.syntax import read_formula, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 SECONDS = 5.0
 FEW_RAYS = 6
 DEEPEST = 8
+BENT = frozenset({"max", "min", "abs"})
 MOST_WAYS = 12
 """With more sizes than this, what holds as one of them grows alone is not looked for."""
 
@@ -291,7 +292,7 @@ class _Judging:
         """Return that nothing can be judged, where something the claim divides by is 0 or may be."""
         for divisor in sides.divisors:
             below = self.domain.apply(divisor)
-            if sign_on_box(below, self.domain.lower)[0] in ("positive", "negative"):
+            if sign_on_box(below, self.domain.corner)[0] in ("positive", "negative"):
                 continue
             if any(is_shown(divisor, sign, as_expr(0), self.domain) for sign in "<>"):
                 continue
@@ -338,6 +339,9 @@ class _Judging:
             decision = judge_limit(name, inner, claimed, regime, self.rests())
             return replace(made, decision=decision)
         whole = is_over_integers(name, inner, self.said)
+        if not whole and _is_bent(self.claim, name):
+            why = f"a largest or least of several over real {name} is not judged"
+            return replace(made, decision=Decision("undecided", why))
         place = claimed if extremum.form == "argmin" else None
         free, notes = self.of_quantity(name, place, when, whole=whole)
         real = self.real if whole else self.real | {name}
@@ -365,6 +369,13 @@ class _Judging:
             else:
                 kept.append(one)
         return kept, tuple(dict.fromkeys(notes))
+
+
+def _is_bent(claim: Claim, name: str) -> bool:
+    """Say whether a name stands in a max, min or absolute value, which were read for integers of at least 1."""
+    trees = (claim.left, *(one.tree for one in claim.where))
+    calls = (part for tree in trees for part in walk(tree) if part.form == "call" and part.name in BENT)
+    return any(leaf.name == name for call in calls for leaf in walk(call) if leaf.form == "name")
 
 
 def _at_least_one(one: Condition, name: str) -> bool:

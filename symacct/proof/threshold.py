@@ -103,8 +103,8 @@ def crossing(left: Expr, right: Expr, name: str, domain: Domain) -> Crossing | N
     top = normal(build(table) * at**-least)
     slope = normal(top.diff(at))
     value = normal((slope * at - top) / slope)
-    signs = [SIGNS.get(sign_on_box(slope, domain.lower)[0])]
-    signs += [SIGNS.get(sign_on_box(base, domain.lower)[0]) for base, power in below.items() if power % 2]
+    signs = [SIGNS.get(sign_on_box(slope, domain.corner)[0])]
+    signs += [SIGNS.get(sign_on_box(base, domain.corner)[0]) for base, power in below.items() if power % 2]
     if None in signs:
         return Crossing(name, value, None)
     return Crossing(name, value, sum(sign == -1 for sign in signs) % 2 == 0)
