@@ -22,8 +22,8 @@ BRACKETED = (["^", "(", "number", ")"], ["^", "(", "-", "number", ")"])
 
 Position = Literal["open", "digits", "number", "value", "beside", "times", "below", "loose"]
 """``digits``: directly behind a number; ``number``, ``value``: behind one, or what has a value, and a space;
-``beside``, ``times``, ``below``: where a unit goes on; ``loose``: behind an amount in brackets and a sign, where
-a name wins; ``open``: where no unit can be."""
+``beside``, ``times``, ``below``: where a unit goes on; ``loose``: behind an amount in brackets and a sign,
+where a name wins; ``open``: where no unit can be."""
 
 
 class Context:
