@@ -231,6 +231,10 @@ def test_a_statement_is_read_as_one():
     assert lines(caught.value) == ["S >= 4e3", "S >= 4*k"]
     with pytest.raises(AmbiguousError):
         read("params < 9B", LLAMA, beside=["B >= 2"])
+    whole = "params >= 3 if S >= 4k"
+    with pytest.raises(AmbiguousError) as caught:
+        read("params >= 3", (*LLAMA, "k"), beside=["S >= 4k"], whole=whole)
+    assert lines(caught.value) == ["params >= 3 if S >= 4e3", "params >= 3 if S >= 4*k"]
     whole = "params < 9B  if B >= 2*D"
     with pytest.raises(AmbiguousError) as caught:
         read("params < 9B", LLAMA, whole=whole)
