@@ -160,6 +160,7 @@ def gather(raws: Sequence[Raw], known: Vocabulary, *, latex: bool) -> Evidence:
 
     >>> from symacct.syntax.scan import scan
     >>> from symacct.syntax.source import Source
+    >>> from symacct.syntax.words import Vocabulary
     >>> from symacct.units import is_unit
     >>> words = Vocabulary(frozenset(), is_unit=is_unit, free=True)
     >>> found = gather(scan(Source("2k*n + 3 s + k^2"), words), words, latex=False)
