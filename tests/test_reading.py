@@ -191,6 +191,13 @@ def test_what_has_two_readings(text, names, fixes):
         ("n = N where N = H, H = 3", None, "N uses H", "write n = N where N = 3, H = 3"),
         ("flops.model = 6*N*X where N = params", LLAMA, "unknown name 'X'", "bind it: ... where X = FORMULA"),
         ("flops.model ≈ 6*B", LLAMA, "how near two sides are is not said", None),
+        ("80Gb = n", None, "'Gb' may be bits or bytes", "write 80Gbit = n"),
+        ("3 TFLOPS = n", None, "'TFLOPS' may be a count or a rate", "write 3 TFLOP/s = n"),
+        ("80 gb = n", None, "'gb'", None),
+        ("0x10 = 16", None, "a number has no letters in it", "write 16"),
+        ("n choose k = 3", None, "unknown name 'choose'", None),
+        ("flops.model = N where N = N/2", LLAMA, "N is bound through itself", None),
+        ("n = N where N = N/2", None, "N is bound through itself", None),
         ("a = b where b = flops.model", None, "flops.model is a quantity of a graph", None),
     ],
 )
@@ -222,6 +229,12 @@ def test_a_statement_is_read_as_one():
     with pytest.raises(AmbiguousError) as caught:
         read("params >= 3", (*LLAMA, "k"), beside=["S >= 4k"])
     assert lines(caught.value) == ["S >= 4e3", "S >= 4*k"]
+    with pytest.raises(AmbiguousError):
+        read("params < 9B", LLAMA, beside=["B >= 2"])
+    whole = "params >= 3 if S >= 4k"
+    with pytest.raises(AmbiguousError) as caught:
+        read("params >= 3", (*LLAMA, "k"), beside=["S >= 4k"], whole=whole)
+    assert lines(caught.value) == ["params >= 3 if S >= 4e3", "params >= 3 if S >= 4*k"]
     whole = "params < 9B  if B >= 2*D"
     with pytest.raises(AmbiguousError) as caught:
         read("params < 9B", LLAMA, whole=whole)

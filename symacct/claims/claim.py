@@ -12,7 +12,7 @@ from symacct.claims.statement import Statement
 from symacct.errors import FormulaError, SymacctError, UnknownNameError, unknown
 from symacct.syntax import AmbiguousError, Names, Source, Tokenizer, Tree, caret, readings, tree_of, walk
 from symacct.syntax.refusals import completed, said
-from symacct.syntax.words import NOTHING
+from symacct.syntax.words import KEYWORDS, NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -199,7 +199,7 @@ class _Reader:
         lists = {"sizes": sorted(self.sizes), "quantities": sorted(self.statement.quantities), "bound": bound}
         error.expected = "; ".join(f"{word}: {', '.join(found)}" for word, found in lists.items() if found)
         bind = f"bind it: ... where {error.got} = FORMULA"
-        if error.got is None or "." in error.got or (error.fix or "").startswith("write"):
+        if error.got is None or "." in error.got or error.got in KEYWORDS or (error.fix or "")[:5] == "write":
             return error
         error.fix = f"{error.fix} or {bind}" if error.fix else bind
         return error
@@ -217,6 +217,10 @@ class _Reader:
             for other in self.bound:
                 if other.name in used and other.name not in own and self.may_be_misread(one, other):
                     raise self.chained(one, other)
+        for one in self.bound:
+            if one.name in own and one.name not in self.sizes and not (self.free and one.given):
+                what, got = f"{one.name} is bound through itself", f"{one.name} = {one.formula}"
+                raise FormulaError(what, where=one.text[:72], expected="a formula without it", got=got[:64])
         made: dict[str, Binding] = {}
         waiting = list(zip(self.bound, trees, uses, strict=True))
         while waiting:

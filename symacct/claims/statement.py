@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from symacct.errors import SymacctError
 from symacct.syntax import AmbiguousError, Names, Tokenizer
 from symacct.syntax.lookalikes import check_lookalikes
-from symacct.syntax.words import NOTHING
+from symacct.syntax.words import NOTHING, Evidence
 from symacct.units import is_unit
 
 if TYPE_CHECKING:
@@ -61,15 +62,18 @@ class Statement:
     def share(self, shown: str) -> None:
         """Let every part know what all of them show.
 
+        Beside a graph every name is declared, and that a condition names a size says nothing of a ``9B``.
+
         Raises:
             FormulaError: two names look the same and are not.
         """
-        found = NOTHING
-        for one in (*self.parts, *self.beside):
-            found = found.joined(one.evidence)
-        for one in (*self.parts, *self.beside):
-            one.evidence = found
-        self.names = Names(self.names, found)
+        found = reduce(Evidence.joined, (one.evidence for one in self.parts), NOTHING)
+        every = reduce(Evidence.joined, (one.evidence for one in self.beside), found)
+        for one in self.parts:
+            one.evidence = every if self.free else found
+        for one in self.beside:
+            one.evidence = every
+        self.names = Names(self.names, every)
         words = [raw.text for one in self.parts for raw in one.raws if raw.kind == "word"]
         words += [raw.text for one in self.beside for raw in one.raws if raw.kind == "word"]
         check_lookalikes([*sorted(self.names), *words], shown)

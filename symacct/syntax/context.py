@@ -22,8 +22,8 @@ BRACKETED = (["^", "(", "number", ")"], ["^", "(", "-", "number", ")"])
 
 Position = Literal["open", "digits", "number", "value", "beside", "times", "below", "loose"]
 """``digits``: directly behind a number; ``number``, ``value``: behind one, or what has a value, and a space;
-``beside``, ``times``, ``below``: where a unit goes on; ``loose``: behind an amount in brackets and a sign, where
-a name wins; ``open``: where no unit can be."""
+``beside``, ``times``, ``below``: where a unit goes on; ``loose``: behind an amount in brackets and a sign,
+where a name wins; ``open``: where no unit can be."""
 
 
 class Context:
@@ -160,6 +160,7 @@ def gather(raws: Sequence[Raw], known: Vocabulary, *, latex: bool) -> Evidence:
 
     >>> from symacct.syntax.scan import scan
     >>> from symacct.syntax.source import Source
+    >>> from symacct.syntax.words import Vocabulary
     >>> from symacct.units import is_unit
     >>> words = Vocabulary(frozenset(), is_unit=is_unit, free=True)
     >>> found = gather(scan(Source("2k*n + 3 s + k^2"), words), words, latex=False)

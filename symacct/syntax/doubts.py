@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 MOST_LETTERS = 4
 """So many letters without a declaration in one run of LaTeX are a word that was not set upright."""
+HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]{1,16}")
 COUNTED = {"params": "parameter", "tokens": "token"}
 POWERS = {"k": 3, "M": 6, "B": 9, "T": 12}
 
@@ -67,8 +68,9 @@ class Doubts:
         start = self.one.tokens[-1].end if self.one.tokens else 0
         if position == "digits" or (self.one.latex and position == "number"):
             edit = edit._replace(start=start, new=f"\\,{word}" if self.one.latex else f" {word}")
-        if position == "below" and self.one.context.last[-1] == "/":
-            name = self.instead(place, f"(1*{raw.text})")
+        if position == "below":
+            bare = self.one.context.last[-1] != "/"
+            name = self.instead(place, f"1*{raw.text}" if bare else f"(1*{raw.text})")
         else:
             name = self.apart(place)
         return self.refused(what, place, [f"{named}: *{raw.text}", f"the unit {unit or long}"], [name, edit])
@@ -183,6 +185,20 @@ class Doubts:
                 error = UnitError(error.what, expected=error.expected, got=error.got, fix=f"write {line}")
             return error.at(self.one.source.caret(raw.place))
         return None
+
+    def misspelled(self, place: int, position: Position) -> SymacctError | None:
+        """Return why a new name behind a number is none: ``80 Gb``, ``3 TFLOPS``, ``0x10``."""
+        raw, before = self.one.raws[place], self.one.tokens[-1:]
+        if position not in {"digits", "number"} or len(raw.text) < 2:
+            return None
+        if position == "digits" and before[0].text == "0":
+            number = f"0{raw.text}"
+            fix = f"write {int(number, 16)}" if HEXADECIMAL.fullmatch(number) else None
+            return self.error("a number has no letters in it", place, "decimal digits", number, fix)
+        refused = self.unit_refused(place, position)
+        near = meant(raw.text)
+        known = refused is None or refused.what.startswith("unknown unit")
+        return None if known and (near is None or near.lower() != raw.text.lower()) else refused
 
     def suffix_apart(self, place: int) -> SymacctError:
         """Return the error for a suffix that does not stand directly behind its number, before a unit."""

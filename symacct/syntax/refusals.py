@@ -70,7 +70,13 @@ def completed(
         text: what was read.
         whole: the statement as it was written, of which the text is a part at the same place.
     """
-    if error.text != text or len(text) > LONGEST_LINE:
+    if error.text != text:
+        start = (whole or "").find(error.text) if error.text else -1
+        if whole is not None and start >= 0:
+            moved = (Edit(one.start + start, one.end + start, one.new) for one in error.edits)
+            error.fix = said(applied(whole, one) for one in moved)
+        return error
+    if len(text) > LONGEST_LINE:
         return error
     error.fix = said(_followed(error, number, read, whole) for number in range(len(error.edits)))
     return error

@@ -29,6 +29,7 @@ from symacct.syntax.words import (
     FUNCTIONS,
     KEYWORDS,
     NOTHING,
+    OPERATIONS,
     Evidence,
     Names,
     Vocabulary,
@@ -189,7 +190,9 @@ class Tokenizer:
             raise self.doubts.stray_unit(place, letters if shown else [])
         if shown:
             self.product(raw, letters)
-        elif self.known.free and word not in KEYWORDS:
+        elif self.known.free and word not in KEYWORDS | OPERATIONS:
+            if misspelled := self.doubts.misspelled(place, position):
+                raise misspelled
             if position == "digits" and word.isupper() and len(letters) > 1 and not self.named(word):
                 raise self.doubts.capitals(place, letters)
             self.name(raw)

@@ -20,6 +20,8 @@ FUNCTIONS = (
     *("O", "Theta"),
 )
 KEYWORDS = frozenset({"where", "if", "as", "iff", "and", "within", "is", "in"})
+OPERATIONS = frozenset({"mod", "choose", "div", "xor", "times"})
+"""Words between two formulas that are no names; none of them is read."""
 NEAR = 0.75
 WORD_CATEGORIES = {"Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Nd"}
 MARKS = {"Mn", "Mc"}
