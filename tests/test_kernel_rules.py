@@ -97,6 +97,10 @@ PAIRS = {
         lambda: order(T * L, L**2, both=True, hypotheses=[equal(T, 2 * L)]),
         lambda: order(T * L, L, hypotheses=[equal(T, 2 * L)]),
     ),
+    "tied the other way": (
+        lambda: order(T * L, L**2, both=True, hypotheses=[equal(L, 2 * T + 1)]),
+        lambda: order(T * L, L, hypotheses=[equal(L, 2 * T + 1)]),
+    ),
     "multiples": (
         lambda: order(B * L, L, hypotheses=[Condition("divides", B, L)]),
         lambda: order(B * L, L, hypotheses=[Condition("divides", L, B)]),
