@@ -163,6 +163,10 @@ PAIRS = {
         lambda: certify_refuted_limit(n * log(n), "O", n, ["n"]),
         lambda: certify_refuted_limit(n, "O", n * log(n), ["n"]),
     ),
+    "a ratio of logs": (
+        lambda: certify_limit(log(2 * n) / log(n), ONE, ["n"]),
+        lambda: certify_limit(log(n**2) / log(n), ONE, ["n"]),
+    ),
     "a log falls behind": (
         lambda: certify_limit(log(n) / n, ZERO, ["n"]),
         lambda: certify_limit(log(n) / log(2 * n), ZERO, ["n"]),
