@@ -448,3 +448,19 @@ def test_their_neighbours_hold():
     assert accepted(said(["+", B, L], "O", L, "L"), start, "BL")
     given = {"rule": "given", "hypothesis": "h1", "factor": "1", "example": {"B": "2", "D": "1"}}
     assert accepted(said(B, ">", D), given, "BD", [h(1, "above", B, D)])
+
+
+def test_work_is_bounded_over_all_parts_together():
+    """What is little work once is too much in many parts, and so are the parts themselves."""
+    power = said(["^", ["+", B, D, L, "1"], "16"], "=", ["^", ["+", "1", L, D, B], "16"])
+    one = {"rule": "identity", "uses": {}}
+
+    def times(count, claim):
+        proof = {"rule": "all", "each": [one] * count}
+        return certificate({"relation": "all", "claims": [claim] * count}, proof, "BDL")
+
+    assert kernel.check(times(1, power))
+    with pytest.raises(kernel.Refused, match="too much work"):
+        kernel.check(times(60, power))
+    with pytest.raises(kernel.Refused, match="too many parts"):
+        kernel.check(times(500, said(B, "=", B)))
