@@ -97,6 +97,10 @@ PAIRS = {
         lambda: order(T * L, L**2, both=True, hypotheses=[equal(T, 2 * L)]),
         lambda: order(T * L, L, hypotheses=[equal(T, 2 * L)]),
     ),
+    "tied the other way": (
+        lambda: order(T * L, L**2, both=True, hypotheses=[equal(L, 2 * T + 1)]),
+        lambda: order(T * L, L, hypotheses=[equal(L, 2 * T + 1)]),
+    ),
     "multiples": (
         lambda: order(B * L, L, hypotheses=[Condition("divides", B, L)]),
         lambda: order(B * L, L, hypotheses=[Condition("divides", L, B)]),
@@ -158,6 +162,10 @@ PAIRS = {
     "a log has no bound": (
         lambda: certify_refuted_limit(n * log(n), "O", n, ["n"]),
         lambda: certify_refuted_limit(n, "O", n * log(n), ["n"]),
+    ),
+    "a ratio of logs": (
+        lambda: certify_limit(log(2 * n) / log(n), ONE, ["n"]),
+        lambda: certify_limit(log(n**2) / log(n), ONE, ["n"]),
     ),
     "a log falls behind": (
         lambda: certify_limit(log(n) / n, ZERO, ["n"]),

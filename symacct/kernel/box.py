@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from .form import integer, is_variable, operation, short
 from .logs import read_log
 from .poly import ONE, Monomial, Poly, Ratio, constant, join, lowest, put, unique
-from .refusal import LONGEST_ATOM, MOST_POWER, Meter, need
+from .refusal import LONGEST_ATOM, MOST_POWER, Meter, Refused, need
 from .roots import read_root
 from .roundings import EXTREMES, ROUNDINGS, read_rounding
 from .sums import read_sum
@@ -178,8 +178,10 @@ class Box:
         parts = [self.read(arg) for arg in args]
         if head in {"+", "*"}:
             return self.added(parts) if head == "+" else reduce(self.product, parts)
-        need(head in EXTREMES or len(parts) == (2 if head == "/" else 1), f"{short(head)} has other operands")
-        need(head in {*EXTREMES, *ROUNDINGS, "sqrt", "log", "/"}, f"no such operation: {short(head)}")
+        if head not in EXTREMES and len(parts) != (2 if head == "/" else 1):
+            raise Refused(f"{short(head)} has other operands")
+        if head not in {*EXTREMES, *ROUNDINGS, "sqrt", "log", "/"}:
+            raise Refused(f"no such operation: {short(head)}")
         if head == "/":
             return self.over(*parts)
         if head in {"sqrt", "log"}:
@@ -188,7 +190,8 @@ class Box:
 
     def named(self, name: str) -> Ratio:
         """Return what a name stands for."""
-        need(name in self.names, f"{short(name)} is not declared")
+        if name not in self.names:
+            raise Refused(f"{short(name)} is not declared")
         return self.value.get(name, ({((name, 1),): Fraction(1)}, ONE))
 
     def names_in(self, *values: Ratio) -> frozenset[str]:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from .form import integer, is_name, is_variable, known, operation, short
 from .poly import bounded
-from .refusal import LONGEST_SUM, MOST_POWER, need
+from .refusal import LONGEST_SUM, MOST_POWER, Refused, need
 
 if TYPE_CHECKING:
     from .refusal import Meter
@@ -104,7 +104,8 @@ def value_at(expr: Any, point: Point, meter: Meter) -> Span:
     elif head in {"min", "max"}:
         found = extreme(head, values)
     else:
-        need(len(values) == (2 if head == "/" else 1), f"{short(head)} has other operands")
+        if len(values) != (2 if head == "/" else 1):
+            raise Refused(f"{short(head)} has other operands")
         found = over(*values) if head == "/" else increasing(head, *values)
     meter.spend(found[0].denominator.bit_length() >> 6)
     return shorter(*found)

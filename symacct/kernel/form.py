@@ -9,7 +9,7 @@ import hashlib
 import json
 from typing import Any
 
-from .refusal import DEEPEST, LARGEST_FILE, LONGEST_NAME, MOST_DIGITS, need
+from .refusal import DEEPEST, LARGEST_FILE, LONGEST_NAME, MOST_DIGITS, Refused, need
 
 
 def short(value: Any) -> str:
@@ -33,7 +33,8 @@ def integer(text: Any) -> int:
     """Return the integer that a string says, written in the one usual way."""
     digits = text.removeprefix("-") if isinstance(text, str) else ""
     good = digits.isascii() and digits.isdigit() and len(digits) <= MOST_DIGITS and str(int(text)) == text
-    need(good, f"no integer: {short(text)}")
+    if not good:  # the words are made only where they are needed
+        raise Refused(f"no integer: {short(text)}")
     return int(text)
 
 
@@ -45,7 +46,8 @@ def is_name(name: Any) -> bool:
 def operation(expr: Any) -> list[Any]:
     """Return an expression that has an operator and operands."""
     good = isinstance(expr, list) and len(expr) > 1 and isinstance(expr[0], str)
-    need(good, f"no expression: {short(expr)}")
+    if not good:
+        raise Refused(f"no expression: {short(expr)}")
     return list(expr)
 
 

@@ -56,8 +56,10 @@ def join(left: Monomial, right: Monomial) -> Monomial:
 
 def without(poly: Poly, shared: dict[str, int], scale: Fraction) -> Poly:
     """Return a polynomial divided by a monomial that all its terms hold, and by a number."""
+    if not shared:
+        return dict(poly) if scale == 1 else {m: c / scale for m, c in poly.items()}
     return {
-        tuple((g, e - shared.get(g, 0)) for g, e in m if e > shared.get(g, 0)): c / scale
+        tuple((g, e - shared.get(g, 0)) for g, e in m if e > shared.get(g, 0)): c if scale == 1 else c / scale
         for m, c in poly.items()
     }
 
@@ -73,8 +75,8 @@ def common(monomials: list[Monomial], among: Container[str]) -> dict[str, int]:
 
 def lowest(top: Poly, below: Poly, among: Container[str]) -> Ratio:
     """Return the fraction without the monomial of variables of at least 0 that all terms share."""
-    if not top:
-        return {}, ONE
+    if not top or below == ONE:
+        return top, ONE
     shared = common([*below, *top], among)
     scale = abs(below[max(below)])
     return without(top, shared, scale), without(below, shared, scale)

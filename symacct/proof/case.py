@@ -14,6 +14,7 @@ from symacct import kernel
 from symacct.algebra.condition import Condition
 from symacct.algebra.evaluate import names_of
 from symacct.algebra.normal import normal
+from symacct.algebra.symbols import symbol
 from symacct.kernel.rules import establish
 from symacct.proof.apart import points_of
 from symacct.proof.prefix import Prefix, number, to_prefix
@@ -315,7 +316,8 @@ def made_case(
     given = {} if isinstance(bounds, int) else dict(bounds)
     default = bounds if isinstance(bounds, int) else 1
     variables = {name: _least(given.get(name, default)) for name in sorted(used)}
-    named = {f"h{n}": turned(one) for n, one in enumerate(hypotheses, 1)}
+    freed = [_freed(turned(one), growing) for one in hypotheses]
+    named = {f"h{n}": one for n, one in enumerate(freed, 1)}
     return Case(
         normal(left),
         relation,
@@ -330,6 +332,19 @@ def made_case(
 
 def _least(one: int | Least) -> Least:
     return one if isinstance(one, Least) else Least(one)
+
+
+def _freed(condition: Condition, growing: Sequence[str]) -> Condition:
+    """Return ``D = 2*F + 1``, where D grows, as ``F = (D - 1)/2``: what grows is not put in."""
+    left, names = condition.left, names_of(condition.right)
+    grows = condition.kind == "equal" and left.is_Symbol and left.name in growing
+    if not grows or len(names) != 1 or names[0] in growing:
+        return condition
+    other = symbol(names[0])
+    slope = normal(condition.right.diff(other))
+    if not slope.is_Rational or slope == 0:
+        return condition
+    return Condition("equal", other, (left - condition.right + slope * other) / slope)
 
 
 def turned(condition: Condition) -> Condition:

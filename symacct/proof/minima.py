@@ -16,7 +16,7 @@ from symacct.algebra.symbols import symbol
 from symacct.kernel.minima import domain_of
 from symacct.proof.compiled import compiled
 from symacct.proof.prefix import from_prefix, number, to_prefix
-from symacct.proof.relations import relation
+from symacct.proof.relations import by_comparing, relation
 from symacct.proof.tangent import roots_of
 from symacct.proof.whole_minimum import places, quotient
 
@@ -52,7 +52,7 @@ def minimum(case: Case, name: str, place: Expr | None) -> Certificate | None:
             continue
         value = case.without(name).under(substitute(case.left, {name: at}), "=", case.right)
         reached = relation(value)
-        below = relation(_hinted(case.under(case.left, ">=", case.right), name)) if reached else None
+        below = _bound(case, name, at) if reached else None
         if reached and below:
             proof = {
                 "rule": "least", "uses": {}, "place": to_prefix(normal(at)), "holds": holds,
@@ -61,6 +61,12 @@ def minimum(case: Case, name: str, place: Expr | None) -> Certificate | None:
             if made := case.certificate(proof, statement):
                 return made
     return None
+
+
+def _bound(case: Case, name: str, place: Expr) -> Proof | None:
+    """Return a proof that no value gives less: at once, or on either side of the place."""
+    under = case.under(case.left, ">=", case.right)
+    return relation(_hinted(under, name)) or by_comparing(under, symbol(name), place, "side", 0)
 
 
 def place_of(case: Case, name: str, *, possible: bool) -> Certificate | None:

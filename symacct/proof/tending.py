@@ -34,6 +34,22 @@ def _starts(case: Case) -> Iterator[dict[str, Prefix]]:
             yield {name: str(max(start, case.variables[name].least or 0)) for name in case.growing}
 
 
+def _opened(
+    case: Case, uses: dict[str, str]
+) -> Iterator[tuple[dict[str, Prefix], Box, Finder, Ratio, Ratio]]:
+    """Yield starts from which both sides can be read, with the box and the sides in it."""
+    for starts in _starts(case):
+        opened = case.box(uses, starts)
+        if opened is None:
+            continue
+        box, finder = opened
+        try:
+            sides = [box.read(case.said[side]) for side in ("left", "right")]
+        except kernel.Refused:
+            continue
+        yield starts, box, finder, sides[0], sides[1]
+
+
 def _sized(box: Box, value: Ratio) -> Ratio | None:
     """Return a fraction with the sign that makes it positive, or None where it has none."""
     if box.sure(value, strict=True):
@@ -48,12 +64,7 @@ def _times(times: int, constant: Prefix) -> Prefix:
 
 def rate(case: Case, uses: dict[str, str], factor: Expr | None = None) -> Proof | None:
     """Prove that the ratio tends to 1, or to a factor; or the left side to the right one or a factor."""
-    for starts in _starts(case):
-        opened = case.box(uses, starts)
-        if opened is None:
-            continue
-        box, finder = opened
-        left, right = (box.read(case.said[side]) for side in ("left", "right"))
+    for starts, box, finder, left, right in _opened(case, uses):
         sized: Ratio | None
         if case.relation == "limit":
             sized = box.read("1")
@@ -84,12 +95,7 @@ def rate(case: Case, uses: dict[str, str], factor: Expr | None = None) -> Proof 
 
 def bounded(case: Case, uses: dict[str, str]) -> Proof | None:
     """Prove O or Theta."""
-    for starts in _starts(case):
-        opened = case.box(uses, starts)
-        if opened is None:
-            continue
-        box, finder = opened
-        left, right = (box.read(case.said[side]) for side in ("left", "right"))
+    for starts, box, finder, left, right in _opened(case, uses):
         sized = _sized(box, right)
         if sized is None:
             continue
@@ -151,14 +157,9 @@ def elsewhere(case: Case, uses: dict[str, str]) -> Proof | None:
 
 def unbounded(case: Case, uses: dict[str, str]) -> Proof | None:
     """Refute by growth without bound."""
-    for starts in _starts(case):
-        opened = case.box(uses, starts)
-        if opened is None:
-            continue
-        box, finder = opened
-        left = box.read(case.said["left"])
+    for starts, box, finder, left, stated in _opened(case, uses):
         sized = _sized(box, left)
-        right = box.read("1") if case.relation == "limit" else _sized(box, box.read(case.said["right"]))
+        right = box.read("1") if case.relation == "limit" else _sized(box, stated)
         if sized is None or right is None:
             continue
         for over in (word for g in case.growing for word in _growing_words(g)):
