@@ -105,6 +105,8 @@ def test_numbers_where_both_sides_have_a_value():
     assert ends("x <= 2", assume=["x >= 1/2", "x < 3"]) == [(0.5, 2)]
     assert solve(None, "x <= 7", "x", assume=["x < 7"]).kind == "every"
     assert solve(None, "x <= 6", "x", assume=["x < 7"]).kind == "numbers"
+    assert ends("x <= 1/2", assume=["x < 1"]) == [(None, 0.5)]
+    assert ends("x >= 1/3", assume=["x < 1/2"]) == [(pytest.approx(1 / 3), 0.5)]
 
 
 def test_checks_stand_on_both_sides_of_every_end():

@@ -171,6 +171,7 @@ def _check_possible(asked: Asked) -> None:
     """
     for condition in asked.domain.conditions:
         derives = asked.again is not None and condition in own_conditions(asked)
+        derives |= bool(set(condition.names) & asked.domain.real)
         if condition.is_impossible() and not derives:
             raise SizeError("the formulas do not hold at these sizes", expected=str(condition), got="never")
 
