@@ -40,6 +40,9 @@ def said(claim: Claim, conditions: Iterable[str] = (), *, head: str = "", iff: s
     """
     taken = names_of(claim)
     parts = [related(claim.left, claim.relation, claim.right, taken, head)]
+    if claim.tolerance is not None:
+        percent = claim.tolerance * 100
+        parts.append(f"within {percent if percent.denominator == 1 else float(percent)} %")
     tails = {
         "iff ": [iff] if iff else [],
         "if ": list(conditions),
@@ -65,7 +68,8 @@ def related(left: Tree, relation: str, right: Tree, taken: Collection[str], head
     """
     first, second = written(left, taken), written(right, taken)
     first = f"{head}({first})" if head else first
-    return f"{first} = {relation}({second})" if relation in ORDERS else f"{first} {relation} {second}"
+    sign = "=" if relation == "within" else relation
+    return f"{first} = {relation}({second})" if relation in ORDERS else f"{first} {sign} {second}"
 
 
 def condition_said(text: str, taken: Collection[str]) -> str:

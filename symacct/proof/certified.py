@@ -12,6 +12,7 @@ from symacct.proof.certificate import (
     POSITIVE,
     Least,
     Rest,
+    certify_all,
     certify_argmin,
     certify_asymptotic,
     certify_identity,
@@ -68,6 +69,11 @@ def certify_relation(left: Expr, relation: str, right: Expr, domain: Domain) -> 
     if relation == "=":
         return _asked(lambda: certify_identity(left, right, bounds, hypotheses))
     return _asked(lambda: certify_inequality(left, relation, right, bounds, hypotheses))
+
+
+def certify_together(claims: Sequence[tuple[Expr, str, Expr]], domain: Domain) -> Certificate | None:
+    """Return one certificate of several relations on a domain, or None."""
+    return _asked(lambda: certify_all(claims, bounds_of(domain), domain.stated))
 
 
 def certify_growth(

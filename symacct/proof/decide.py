@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from sympy import Max, Min
+from sympy import Abs, Max, Min
 
 from symacct.algebra.budget import check_time
 from symacct.algebra.domain import Domain
 from symacct.algebra.evaluate import evaluate, names_of
 from symacct.algebra.leading import degree_in, leading_term
 from symacct.algebra.normal import is_zero, normal
+from symacct.algebra.symbols import as_expr
 from symacct.algebra.terms import read
 from symacct.errors import DisagreementError, RuleError, SizeError
-from symacct.proof.certified import certify_growth, certify_relation
+from symacct.proof.certified import certify_growth, certify_relation, certify_together
 from symacct.proof.enclosure import UndefinedError, sign_between
 from symacct.proof.growth import Regime, Trend, rays, together, trend
 from symacct.proof.points import Space, sample, smallest
@@ -119,6 +120,36 @@ def decide(left: Expr, relation: str, right: Expr, domain: Domain | None = None)
     made = certify_relation(left, relation, right, where)
     if made is not None:
         return Decision("proved", _why(made, left, right), certificate=made)
+    return Decision("undecided", f"holds at {tried.points} points, not proved")
+
+
+def decide_within(claimed: Expr, exact: Expr, share: Fraction, domain: Domain) -> Decision:
+    """Decide whether a formula is within a share of the exact one: ``|claimed - exact| <= share*|exact|``.
+
+    >>> from fractions import Fraction
+    >>> from symacct.algebra.symbols import symbol
+    >>> n = symbol("n")
+    >>> decide_within(100 * n, 100 * n + 1, Fraction(1, 100), Domain()).outcome
+    'proved'
+    >>> decide_within(100 * n, 100 * n + 2, Fraction(1, 100), Domain()).point.describe()
+    'n = 1: 100 against 102'
+    """
+    part = as_expr(share)
+    tried = try_points(Abs(claimed - exact), part * Abs(exact), EXACT["<="], domain)
+    if tried.point is not None:
+        sizes = dict(tried.point.sizes)
+        values = (_value(side, sizes) for side in (claimed, exact))
+        point = Counterexample(tried.point.sizes, *values, smallest=tried.point.smallest)
+        return Decision("refuted", f"they differ by more than {float(share):.4g} of the exact one", point)
+    if tried.undefined or not tried.points:
+        return Decision("undecided", tried.undefined or NO_SIZES)
+    for sign, relation in ((1, ">="), (-1, "<=")):
+        room = sign * part * exact
+        made = certify_together(
+            [(claimed, "<=", exact + room), (claimed, ">=", exact - room), (exact, relation, as_expr(0))], domain
+        )
+        if made is not None:
+            return Decision("proved", WITNESS, certificate=made)
     return Decision("undecided", f"holds at {tried.points} points, not proved")
 
 

@@ -19,7 +19,7 @@ from symacct.displayed import Displayed
 from symacct.errors import LimitError, SizeError, UsageError, unknown
 from symacct.nodes import Graph
 from symacct.proof.conditions import Conditions, cut_conditions, read_conditions
-from symacct.proof.decide import ASYMPTOTIC, Decision, along_rays, decide, decide_growth, is_shown
+from symacct.proof.decide import ASYMPTOTIC, Decision, along_rays, decide, decide_growth, decide_within, is_shown
 from symacct.proof.extremum import Extremum, is_over_integers, judge_limit, judge_minimum, read_extremum
 from symacct.proof.growth import rays, regimes_of, together, ways_of
 from symacct.proof.instead import Instead, instead
@@ -271,7 +271,15 @@ class _Judging:
         if self.claim.relation in ASYMPTOTIC:
             decision, growing = self.of_growth(sides, conditions)
             return replace(made, decision=decision, growing=growing)
+        if self.claim.tolerance is not None:
+            pair = (sides.right.expr, sides.left.expr) if self.is_exact_left() else (sides.left.expr, sides.right.expr)
+            return replace(made, decision=decide_within(*pair, self.claim.tolerance, self.domain))
         return replace(made, decision=decide(sides.left.expr, self.claim.relation, sides.right.expr, self.domain))
+
+    def is_exact_left(self) -> bool:
+        """Say whether the left side is the derived one: an error is a share of that, else of the right side."""
+        left, right = self.claim.left.form == "quantity", self.claim.right.form == "quantity"
+        return left and not right
 
     def rests(self) -> list[Rest]:
         """Return the derived formulas that the claim rests on, with the sizes of their graph."""

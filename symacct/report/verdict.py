@@ -20,6 +20,7 @@ from symacct.report.typed_units import in_unit, typed_unit
 from symacct.units import read_unit
 
 if TYPE_CHECKING:
+    from fractions import Fraction
     from collections.abc import Iterator, Sequence
 
     from sympy import Expr
@@ -158,7 +159,7 @@ def _counterexample(verdict: Verdict, style: Style) -> Iterator[Fact]:
     if verdict.decision.ray:
         yield Fact("fails where", verdict.decision.ray)
     if point is not None and verdict.extremum is not None:
-        at = ", ".join(f"{name} = {size:,}" for name, size in point.sizes)
+        at = ", ".join(f"{name} = {_size(size)}" for name, size in point.sizes)
         values = f"{style.show(point.left)}, and {style.show(point.right)} is claimed"
         if point.places:
             claimed, best = (f"{verdict.extremum.name} = {style.show(place)}" for place in point.places)
@@ -167,11 +168,16 @@ def _counterexample(verdict: Verdict, style: Style) -> Iterator[Fact]:
             )
         yield Fact("counterexample", f"{at}: {values}" if at else values)
     elif point is not None and verdict.sides is not None:
-        at = ", ".join(f"{name} = {size:,}" for name, size in point.sizes)
+        at = ", ".join(f"{name} = {_size(size)}" for name, size in point.sizes)
         left, right = _both(verdict, style)
         values = f"left {left}, right {right}"
         word = "smallest counterexample" if point.smallest else "counterexample"
         yield Fact(word, f"{at}: {values}" if at else values)
+
+
+def _size(size: int | Fraction) -> str:
+    """Return a size, or the value of a real number, with commas where it is whole."""
+    return f"{int(size):,}" if size == int(size) else str(size)
 
 
 def _both(verdict: Verdict, style: Style) -> Sequence[str]:
