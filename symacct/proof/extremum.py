@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from sympy import Integer, ceiling, floor, fraction, together
 
-from symacct.algebra.domain import Domain
 from symacct.algebra.evaluate import evaluate, names_of, substitute
 from symacct.algebra.leading import degree_in, leading_term
 from symacct.algebra.normal import is_zero, normal
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from sympy import Expr
 
     from symacct.algebra.condition import Condition
+    from symacct.algebra.domain import Domain
     from symacct.proof.case import Rest
     from symacct.proof.growth import Regime
 
@@ -104,7 +104,7 @@ def read_extremum(text: str) -> Extremum | None:
 
 
 def is_over_integers(name: str, inner: Expr, conditions: Collection[Condition]) -> bool:
-    """Say whether a minimum is one over integers: the formula rounds, or a condition says what the name divides."""
+    """Say whether a minimum is one over integers: the formula rounds, or the name divides by a condition."""
     divides = any(one.kind == "divides" and name in one.names for one in conditions)
     rounds = any(name in names_of(atom) for atom in inner.atoms(ceiling, floor))
     return divides or rounds
@@ -155,7 +155,7 @@ def _check_names(name: str, inner: Expr, claimed: Expr) -> None:
 
 
 def places(form: str, name: str, inner: Expr, claimed: Expr, domain: Domain) -> Iterator[Expr]:
-    """Yield where a formula may be least: as claimed, where the derivative is 0, at the ends of the domain."""
+    """Yield where a formula may be least: as claimed, where its derivative is 0, at the domain's ends."""
     if form == "argmin":
         yield claimed
         return
@@ -177,6 +177,7 @@ def places(form: str, name: str, inner: Expr, claimed: Expr, domain: Domain) -> 
 def stationary(inner: Expr, name: str, domain: Domain) -> Expr | None:
     """Return the value above 0 where the derivative is 0, where that is a root of a quotient; else None.
 
+    >>> from symacct.algebra.domain import Domain
     >>> print(stationary(symbol("L") / symbol("k") + 4 * symbol("k"), "k", Domain()))
     sqrt(L)/2
     """
