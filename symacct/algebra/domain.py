@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from sympy import Add, Expr, Integer, Mul, Rational
 
 from symacct.algebra.condition import Condition, Kind
+from symacct.algebra.contradiction import contradictory
 from symacct.algebra.evaluate import names_of, substitute
 from symacct.algebra.feasible import weights
 from symacct.algebra.normal import normal
@@ -267,7 +268,8 @@ def is_empty(domain: Domain) -> bool:
             sign = sign_on_box(gap, _corner(gap, domain))[0]
             if sign == "negative" or (one.kind == "above" and sign in ("zero", "nonpositive")):
                 return True
-    return _is_contradiction(gaps, domain)
+    whole = [one for one in domain.conditions if not set(one.names) & domain.real]
+    return _is_contradiction(gaps, domain) or contradictory(whole)
 
 
 def _gaps(condition: Condition) -> Iterator[Expr]:
