@@ -1,0 +1,136 @@
+"""Minima by trying values: integers one by one, real numbers on a grid that is refined, borders among them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import mpmath
+
+from .domain import Domain, related
+from .numbers import Real, UncertainError, UndefinedError, real
+from .trees import compiled, names, parts
+
+GRID = tuple(Fraction(2) ** (Fraction(j, 4).__floor__()) * Fraction([4, 5, 6, 7][j % 4], 4) for j in range(-16, 60))
+MOST = 150
+NARROW = mpmath.mpf(10) ** -9
+
+
+def rounds(tree):
+    """Say whether a formula rounds."""
+    return tree[:2] in (("call", "ceil"), ("call", "floor")) or any(rounds(one) for one in parts(tree))
+
+
+def least(claim, values):
+    """Return what is true of a claim about a minimum."""
+    from .truth import Truth
+
+    apart = [one for one in claim.conditions if claim.name not in names(one.left) | names(one.right)]
+    tied = [one for one in claim.conditions if one not in apart]
+    domain = Domain(_without(claim, apart), values)
+    integers = rounds(claim.left) or any(one.sign == "|" for one in tied)
+    seen = fuzzy = empty = 0
+    for at in domain.points(40 if len(domain.free) > 1 else 60):
+        if at is None:
+            fuzzy += 1
+            continue
+        try:
+            found = at_sizes(claim, tied, at, values, integers=integers)
+        except UncertainError:
+            fuzzy += 1
+            continue
+        except UndefinedError:
+            return Truth("undefined", at, seen)
+        if found == "none":
+            empty += 1
+            continue
+        seen += 1
+        if found in ("false", "undefined"):
+            return Truth(found, at, seen)
+        fuzzy += found == "open"
+    if not seen:
+        return Truth("empty")
+    return Truth("true" if claim.made and not fuzzy and not empty else "open", None, seen)
+
+
+def _without(claim, apart):
+    from dataclasses import replace
+
+    return replace(claim, conditions=tuple(apart))
+
+
+def at_sizes(claim, tied, at, values, *, integers):
+    """Return whether the claim holds at some sizes: true, false, open, or none where nothing is allowed."""
+    value, claimed = compiled(claim.left, values), compiled(claim.right, values)(at)
+    checks = [(compiled(one.left, values), one.sign, compiled(one.right, values)) for one in tied]
+
+    def allowed(place):
+        here = {**at, claim.name: place}
+        return all(related(left(here), sign, right(here)) for left, sign, right in checks)
+
+    def worth(place):
+        return real(value({**at, claim.name: place}))
+
+    places = [k for k in range(1, MOST) if allowed(k)] if integers else _places(claim, tied, at, values, allowed)
+    if not places:
+        return "none"
+    worths = [(worth(place), place) for place in places]
+    best, where = min(worths, key=lambda pair: pair[0])
+    if not integers:
+        best, where = _refined(worth, allowed, where, best)
+    scale = max(abs(best), mpmath.mpf(1))
+    if claim.form == "argmin":
+        return _place(claimed, integers, allowed, worth, best, scale)
+    gap = real(claimed) - best
+    if gap > NARROW * scale:
+        return "false"
+    if integers:
+        return "true" if abs(gap) <= NARROW * scale else "false" if where < MOST // 2 else "open"
+    return "true" if abs(gap) <= NARROW * scale else "false" if -gap > scale * mpmath.mpf("1e-5") else "open"
+
+
+def _place(claimed, integers, allowed, worth, best, scale):
+    if integers and not isinstance(claimed, int):
+        return "false"
+    if real(claimed) <= 0:
+        return "false"
+    try:
+        if not allowed(claimed):
+            return "false"
+    except UncertainError:
+        return "open"
+    gap = worth(claimed) - best
+    return "false" if gap > NARROW * scale else "true"
+
+
+def _places(claim, tied, at, values, allowed):
+    tried = list(GRID)
+    for one in tied:
+        for side, other in ((one.left, one.right), (one.right, one.left)):
+            if side == ("var", claim.name) and claim.name not in names(other):
+                border = compiled(other, values)(at)
+                if not isinstance(border, Real):
+                    near = Fraction(1, 1000)
+                    tried += [border, border + near, border - near, Fraction(border) / 2, Fraction(border) * 2]
+    return [place for place in tried if place > 0 and _allows(allowed, place)]
+
+
+def _allows(allowed, place):
+    try:
+        return allowed(place)
+    except UncertainError:
+        return False
+
+
+def _refined(worth, allowed, where, best):
+    """Improve a place by smaller and smaller steps."""
+    where, step = Fraction(where), Fraction(where) / 4
+    for _ in range(90):
+        better = [(worth(place), place) for place in (where - step, where + step) if place > 0 and _allows(allowed, place)]
+        value, place = min(better, key=lambda pair: pair[0], default=(best, where))
+        if value < best:
+            best, where = value, place
+        else:
+            step /= 2
+        if step < where / 10**8:
+            break
+    return best, where
