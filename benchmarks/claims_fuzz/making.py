@@ -184,7 +184,7 @@ def spoil(rng, claim):
         return replace(found, **{way: spoil_tree(rng, getattr(claim, way))})
     if way == "sign":
         other = {"<=": "<", ">=": ">", "<": "<=", ">": ">=", "O": "Theta", "Theta": "~", "~": "~", "=": "="}
-        return replace(found, sign=other[claim.sign])
+        return replace(found, sign=other.get(claim.sign, claim.sign))
     if way == "threshold":
         name, sign, bound = claim.threshold
         bound = rng.choice([add(bound, num(1)), sub(bound, num(1)), mul(num(2), bound)])

@@ -174,17 +174,14 @@ def _factor(tree, style):
     if kind == "call":
         return _call(tree, style)
     if kind == "pow":
-        return f"{_factor(tree[1], style)}^{tree[2]}" if style != "latex" else _latex_power(tree)
+        inside = _factor(tree[1], style)
+        inside = f"({inside})" if tree[1][0] == "pow" or inside.startswith("\\frac") else inside
+        return f"{inside}^{{{tree[2]}}}" if style == "latex" else f"{inside}^{tree[2]}"
     if kind == "num" and tree[1].denominator == 1 and tree[1] >= 0:
         return str(tree[1])
     if kind == "div" and style == "latex":
         return _product(tree, style)
     return f"({_sum(tree, style)})"
-
-
-def _latex_power(tree):
-    inside = _factor(tree[1], "latex")
-    return f"{inside}^{{{tree[2]}}}" if not inside.startswith("\\frac") else f"({inside})^{{{tree[2]}}}"
 
 
 def _call(tree, style):
