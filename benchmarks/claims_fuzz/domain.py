@@ -13,6 +13,7 @@ from .trees import compiled, names
 
 SUMS = {0: 0, 1: 260, 2: 62, 3: 24, 4: 15, 5: 13, 6: 12}
 GRAPH_SUMS = {0: 0, 1: 40, 2: 18, 3: 11, 4: 9, 5: 9, 6: 9}
+SAMPLE = 720720**2 * 10**8
 HOLDS = {
     ">=": lambda c: c >= 0, "<=": lambda c: c <= 0, ">": lambda c: c > 0, "<": lambda c: c < 0, "=": lambda c: c == 0,
 }  # fmt: skip
@@ -169,8 +170,25 @@ def rays(domain, grows, rng):
         proportions += [tuple(rng.choice(pool) for _ in moving) for _ in range(4)]
         proportions += [tuple(rng.choice([1, 40]) for _ in moving) for _ in range(4)]
     choices = list(dict.fromkeys(proportions))
-    fixed = [values for values in small_points(len(rest), len(rest) + 5)][: 12 if len(choices) > 1 else 30]
-    fixed += [tuple(rng.randint(1, 12) * rng.choice([1, 6]) for _ in rest) for _ in range(4)] if rest else []
-    for values in fixed:
+    for values in _inside(domain, rest, moving, choices, rng):
         for share in choices:
             yield dict(zip(rest, values, strict=True)), dict(zip(moving, share, strict=True))
+
+
+def _inside(domain, rest, moving, choices, rng):
+    """Yield values of what does not grow for which a far point is in the domain: small ones, then random ones."""
+    sums = GRAPH_SUMS if domain.of is not None else SUMS
+    most = 12 if len(choices) > 1 else 30
+    tried = list(small_points(len(rest), max(len(rest) + 5, sums[min(len(rest), 6)])))[:1500 if domain.of is None else 200]
+    tried += [tuple(rng.randint(1, 12) * rng.choice([1, 6, 60]) for _ in rest) for _ in range(40)] if rest else []
+    found = 0
+    some = [choices[0], *rng.sample(choices, min(len(choices), 5))]
+    for index, values in enumerate(tried):
+        if found >= most and index < len(tried) - 40:
+            continue
+        if found >= most + 4:
+            return
+        at = dict(zip(rest, values, strict=True))
+        if any(domain._tried({**at, **{n: s * SAMPLE for n, s in zip(moving, share, strict=True)}}) is not False for share in some):
+            found += 1
+            yield values

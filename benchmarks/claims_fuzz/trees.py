@@ -193,7 +193,7 @@ def _call(tree, style):
     if tree[1] in ("ceil", "floor"):
         return f"\\l{tree[1]} {args[0]} \\r{tree[1]}"
     if tree[1] == "abs":
-        return f"|{args[0]}|"
+        return f"\\operatorname{{abs}}({args[0]})"
     name = "\\log_2" if tree[1] == "log2" else f"\\{tree[1]}"
     return f"{name}({', '.join(args)})"
 

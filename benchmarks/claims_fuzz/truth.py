@@ -97,7 +97,7 @@ def decide(claim, values=None, *, thorough=False, seed=0):
     if undefined is not None:
         return Truth("undefined", undefined, seen)
     if not seen:
-        return Truth("empty")
+        return Truth("open" if next(judge.domain.large(4000, seed + 2), None) else "empty")
     return Truth("true" if claim.made and not fuzzy * 2 > seen else "open", None, seen)
 
 
