@@ -121,6 +121,8 @@ class Claim:
         sign = SIGNS.get(self.style, {}).get(self.sign, self.sign)
         if self.form == "asymptotic" and self.sign in ("O", "Theta"):
             return f"{left} = {self.sign}({right})"
+        if self.form in ("min", "argmin") and self.left[0] == "quantity":
+            return f"{self.form}_{self.name} {left} = {right}"
         if self.form in ("min", "argmin"):
             return f"{self.form}_{self.name}({left}) = {right}"
         if self.form == "lim":

@@ -63,7 +63,8 @@ class Domain:
             (compiled(one.left, values), one.sign, compiled(one.right, values)) for one in claim.conditions
         ]
         hidden = set() if values is None else set(values.sizes)
-        every = sorted((set(claim.names) | hidden) - set(self.fixed))
+        self.varies = {claim.name} if claim.form in ("min", "argmin") else set()
+        every = sorted((set(claim.names) | hidden) - set(self.fixed) - self.varies)
         self.every = tuple(every)
         self.free = tuple(name for name in every if name not in self.ties)
 
@@ -96,7 +97,7 @@ class Domain:
         for left, sign, right in self.checks:
             if not related(left(at), sign, right(at)):
                 return False
-        return self.of is None or self.of.allows(at)
+        return self.of is None or bool(self.varies) or self.of.allows(at)
 
     def points(self, most=0):
         """Yield the points of the domain with small sums, by their sum, then in order; uncertain ones as None."""

@@ -74,12 +74,13 @@ class Values:
             raise UndefinedError
         return found
 
+    def formula_at(self, at):
+        """Return whether the formulas are said to hold at sizes."""
+        return all(related(left(at), sign, right(at)) for left, sign, right in self.when)
+
     def allows(self, at):
         """Say whether the graph has such sizes, and the formulas are said to hold there."""
-        for left, sign, right in self.when:
-            if not related(left(at), sign, right(at)):
-                return False
-        return self._at("params", at) is not None
+        return self.formula_at(at) and self._at("params", at) is not None
 
     def _at(self, name, at):
         from symacct.errors import SymacctError
@@ -227,6 +228,35 @@ def graph_threshold(rng):
     return Claim("graph threshold", "iff", quantity(name), sign, put(formula, var(size), c), threshold=(size, sign, c), graph=graph, policy=policy, made=made)
 
 
+def graph_minimum(rng):
+    """Claim the least peak over the length of a segment."""
+    graph, policy, name = "mlp", (("checkpoint", "every:k"),), "memory.activations.peak"
+    size, other = var(rng.choice("BD")), var(rng.choice("BDL"))
+    place = rng.choice([call("sqrt", var("L")), call("sqrt", div(var("L"), num(2))), num(1), num(2)])
+    scale = num(rng.choice([2, 4, 6]))
+    value = mul(scale, var("B"), var("D"), call("sqrt", var("L")))
+    form = rng.choice(["min", "argmin"])
+    needed = [Condition(var("k"), rng.choice([">=", "<="]), num(rng.randint(1, 9))), Condition(size, ">=", other)]
+    needed += [Condition(var("B"), ">=", mul(var("k"), var("D"))), Condition(var("k"), "=", num(2))]
+    chosen = tuple(rng.sample(needed, rng.randint(0, 2)))
+    right = place if form == "argmin" else value
+    return Claim("graph minimum", form, quantity(name), "=", right, chosen, name="k", graph=graph, policy=policy, may_refuse=True)
+
+
+def graph_where(rng):
+    """Claim something of quantities that are named by `where`."""
+    values, graph, policy, name, formula = _about(rng)
+    first, second = rng.choice([("params", "flops.model"), ("params", "memory.activations"), ("flops.forward", "flops.model")])
+    if values.account.graph.tokens is not None and rng.random() < 0.3:
+        first = "tokens"
+    sizes = sorted(names(formula))
+    scale = num(rng.choice([1, 2, 3, 4, 6]))
+    right = mul(scale, quantity(first), *([monomial(rng, sizes, 1)] if rng.random() < 0.5 else []))
+    claim = Claim("graph where", "relation", quantity(second), rng.choice(["<=", ">=", "="]), right, graph=graph, policy=policy, binds=(("N_", quantity(first)),), may_refuse=True)
+    needed = _condition(rng, formula)
+    return replace(claim, conditions=(needed,) if needed else ())
+
+
 def graph_bound(rng):
     """Claim something of a model whose sizes are bound."""
     graph = "gpt2"
@@ -248,4 +278,5 @@ def graph_bound(rng):
 GRAPH_MAKERS = {
     "graph equality": (graph_equality, 6), "graph order": (graph_order, 8), "graph growth": (graph_growth, 8),
     "graph threshold": (graph_threshold, 4), "graph bound": (graph_bound, 2),
+    "graph minimum": (graph_minimum, 2), "graph where": (graph_where, 3),
 }  # fmt: skip

@@ -111,6 +111,8 @@ def fault_of(claim, answer, truth, values):
 
 def _of_point(claim, point, values):
     judge = Judge(claim, values)
+    if set(point) - set(judge.domain.every) - set(dict(claim.at)) - set(values.every if values else ()):
+        return "counterexample in names of no claim"
     at = {**{name: 1 for name in judge.domain.free}, **dict(claim.at), **point}
     if not set(claim.names) - set(dict(claim.at)) <= set(point):
         at = _completed(judge, point)
@@ -134,22 +136,29 @@ def _completed(judge, point):
 
 
 def _smaller(judge, point):
+    """Return whether a failing point comes before: of a smaller sum, or of the same one and earlier in order."""
     shown = sorted(set(point) & set(judge.domain.every))
     total = sum(point[name] for name in shown)
+    same = []
     for at in judge.domain.points():
         if at is None:
             return ""
         here = sum(at[name] for name in shown)
-        if here > total or (here == total and [at[n] for n in shown] >= [point[n] for n in shown]):
-            if len(shown) == len(judge.domain.every):
-                return ""
+        if here > total:
             continue
         try:
-            if not judge.holds(at):
-                return "counterexample not the smallest" if here < total else "counterexample later in the order"
+            fails = not judge.holds(at)
         except UndefinedError:
             continue
-    return ""
+        if fails and here < total:
+            return "counterexample not the smallest"
+        if fails:
+            same.append(at)
+    orders = [shown] if judge.domain.of is None else [shown, [n for n in judge.domain.of.every if n in shown]]
+    firsts = [min(([at[name] for name in order] for at in same), default=None) for order in orders]
+    if any(first is None or first >= [point[name] for name in order] for first, order in zip(firsts, orders, strict=True)):
+        return ""
+    return "counterexample later in the order"
 
 
 def _of_sizes(claim, point, values):
@@ -160,6 +169,8 @@ def _of_sizes(claim, point, values):
     apart = [one for one in claim.conditions if claim.name not in names(one.left) | names(one.right)]
     tied = [one for one in claim.conditions if one not in apart]
     domain = Domain(_without(claim, apart), values)
+    if set(point) - set(domain.every) - {claim.name}:
+        return "counterexample in names of no claim"
     at = {**{name: 1 for name in domain.free}, **{k: v for k, v in point.items() if k != claim.name}}
     at = domain.complete(at)
     if at is None or any(size < 1 for size in at.values()) or not domain.has(at):

@@ -285,6 +285,8 @@ def growth(rng):
             right = mul(right, var(rng.choice(grows)))
     roll = rng.random()
     claim = Claim("growth", "asymptotic", left, sign, right, grows=grows, made=True)
+    if set(grows) == names(left) | names(right) and rng.random() < 0.3:
+        claim = replace(claim, grows=())
     if roll < 0.15 and rest:
         return replace(claim, right=mul(sub(var(rest[0]), num(1)), right), made=None)
     if roll < 0.3 and len(grows) > 1:
@@ -327,7 +329,7 @@ def growth_if(rng):
     """Make a claim about growth under conditions."""
     claim = growth(rng)
     claim = replace(claim, kind="growth if")
-    grows = list(claim.grows)
+    grows = list(claim.grows) or sorted(claim.names)
     rest = [name for name in claim.names if name not in grows]
     roll = rng.random()
     one = var(grows[0])
@@ -351,6 +353,18 @@ def growth_if(rng):
         needed = rng.choice([Condition(one, ">=", mul(num(rng.choice([1, 2, 3])), other)), Condition(one, "=", power(other, 2)), Condition(one, "=", mul(num(2), other))])
         return replace(claim, conditions=(needed,), may_refuse=needed.right[0] == "pow", made=claim.made if needed.sign != "=" else None)
     return replace(claim, conditions=(Condition(one, ">=", num(rng.randint(2, 9))),))
+
+
+def captured(rng):
+    """Make a claim with names such as a prover gives to its own helpers."""
+    one = var(rng.choice("LDnk"))
+    other = var(rng.choice("BHm"))
+    helper = var(one[1] + rng.choice(["_more", "_times", "_", "_0", "_1"]))
+    scale = num(rng.choice([1, 2]))
+    needed = Condition(one, ">=", mul(scale, other)) if rng.random() < 0.6 else Condition(other, "|", one)
+    right = add(mul(scale, other), helper) if needed.sign == ">=" else mul(other, helper)
+    sign = rng.choice(["=", "<=", ">="])
+    return Claim("captured", "relation", one, sign, right, (needed,))
 
 
 def limit(rng):
@@ -490,5 +504,5 @@ MAKERS = {
     "equality": (equality, 10), "equality if": (equality_if, 9), "order": (order, 10), "order if": (order_if, 14),
     "order under equality": (equal_order, 5), "contradictory": (contradictory, 4), "pole": (pole, 5), "growth": (growth, 9), "growth if": (growth_if, 9),
     "limit": (limit, 5), "minimum": (minimum, 5), "minimum if": (minimum_if, 6), "threshold": (threshold, 6), "within": (within, 2),
-    "units": (units, 3),
+    "units": (units, 3), "captured": (captured, 1),
 }  # fmt: skip
