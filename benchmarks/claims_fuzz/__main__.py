@@ -11,7 +11,7 @@ import time
 from collections import Counter
 
 from .graphs import GRAPH_MAKERS, load_values
-from .judging import WORST, Finding, examine, shrunk
+from .judging import WORST, Finding, ask_command, examine, shrunk
 from .kinds import MAKERS, ready
 from .making import spoil
 
@@ -29,7 +29,7 @@ def main(argv=None):
     for index in range(args.start, args.start + args.count):
         if args.minutes and time.monotonic() - start > 60 * args.minutes:
             break
-        finding = one_claim(f"{args.seed}:{index}", kinds, makers, tally, shrink=not args.no_shrink)
+        finding = one_claim(f"{args.seed}:{index}", kinds, makers, tally, shrink=not args.no_shrink, command=args.command)
         if finding is not None:
             record = as_record(finding, f"{args.seed}:{index}")
             if report:
@@ -56,7 +56,7 @@ def make(seed, kinds, makers):
             return claim, kind
 
 
-def one_claim(seed, kinds, makers, tally, *, shrink=True):
+def one_claim(seed, kinds, makers, tally, *, shrink=True, command=0.0):
     """Make a claim, judge the verdict on it, and return a finding or None."""
     try:
         claim, kind = make(seed, kinds, makers)
@@ -64,6 +64,10 @@ def one_claim(seed, kinds, makers, tally, *, shrink=True):
     except RecursionError:
         return None
     answer, truth, fault = examine(claim, account, values)
+    if not fault and random.Random(seed + "c").random() < command:
+        said = ask_command(claim)
+        fault = "" if said == answer.outcome else f"the command says {said}"
+        shrink = False
     tally.count(kind, claim, answer, truth, fault)
     if not fault:
         return None
@@ -151,6 +155,7 @@ def _arguments(argv):
     parser.add_argument("--kinds", default="", help="names with commas between")
     parser.add_argument("--report", default="", help="a file for JSON lines, one a finding")
     parser.add_argument("--show", action="store_true", help="print the first finding of each sort")
+    parser.add_argument("--command", type=float, default=0, help="the share that the command line judges too")
     parser.add_argument("--no-shrink", action="store_true")
     parser.add_argument("--progress", type=int, default=0)
     return parser.parse_args(argv)

@@ -12,7 +12,7 @@ from .numbers import UncertainError, UndefinedError, compare
 from .trees import compiled, names
 
 SUMS = {0: 0, 1: 260, 2: 62, 3: 24, 4: 15, 5: 13, 6: 12}
-GRAPH_SUMS = {0: 0, 1: 40, 2: 18, 3: 11, 4: 9, 5: 9, 6: 9}
+GRAPH_SUMS = {0: 0, 1: 120, 2: 40, 3: 20, 4: 14, 5: 12, 6: 12}
 SAMPLE = 720720**2 * 10**8
 HOLDS = {
     ">=": lambda c: c >= 0, "<=": lambda c: c <= 0, ">": lambda c: c > 0, "<": lambda c: c < 0, "=": lambda c: c == 0,
@@ -130,7 +130,7 @@ class Domain:
     def large(self, count, seed):
         """Yield random points of the domain, of sizes up to 10^9, borders of conditions among them."""
         rng = random.Random(seed)
-        top = 9 if self.of is None else 3
+        top = 9
         for _ in range(count):
             base = rng.choice([1, 1, 2, 6, 12, 720])
             at = {name: base * max(1, int(10 ** rng.uniform(0, rng.uniform(0.3, top)))) for name in self.free}
@@ -180,7 +180,7 @@ def _inside(domain, rest, moving, choices, rng):
     """Yield values of what does not grow for which a far point is in the domain: small ones, then random ones."""
     sums = GRAPH_SUMS if domain.of is not None else SUMS
     most = 12 if len(choices) > 1 else 30
-    tried = list(small_points(len(rest), max(len(rest) + 5, sums[min(len(rest), 6)])))[:1500 if domain.of is None else 200]
+    tried = list(small_points(len(rest), max(len(rest) + 5, sums[min(len(rest), 6)])))[:1500]
     tried += [tuple(rng.randint(1, 12) * rng.choice([1, 6, 60]) for _ in rest) for _ in range(40)] if rest else []
     found = 0
     some = [choices[0], *rng.sample(choices, min(len(choices), 5))]

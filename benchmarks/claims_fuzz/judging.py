@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 import time
 import traceback
 from contextlib import contextmanager
@@ -76,6 +78,20 @@ def ask(claim, account):
         return Answer("slow", f"more than {SECONDS} s", None, SECONDS)
     except Exception:  # noqa: BLE001 - that is what is looked for
         return Answer("crashed", traceback.format_exc().strip().splitlines()[-1][:160])
+
+
+def ask_command(claim):
+    """Return the outcome of the command line for a claim, by its exit status."""
+    command = [sys.executable, "-m", "symacct", "prove", *([claim.graph] if claim.graph else []), claim.text()]
+    for option, given in claim.options.items():
+        if option == "assume":
+            command += [part for one in given for part in ("--assume", one)]
+        else:
+            shown = ",".join(given) if option == "grow" else ",".join(f"{k}={v}" for k, v in given.items())
+            command += ["--at" if option == "sizes" else "--grow", shown]
+    command += [part for name, value in claim.policy for part in (f"--{name}", value)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)  # noqa: S603
+    return {0: "proved", 1: "refuted", 2: "refused", 3: "undecided"}.get(done.returncode, "crashed")
 
 
 def examine(claim, account=None, values=None, *, seed=0):

@@ -341,7 +341,9 @@ def growth_if(rng):
         other = rng.choice(rest)
         needed = rng.choice([Condition(var(other), ">=", num(2)), Condition(var(other), "=", num(1)), Condition(var(other), ">", num(1))])
         return replace(claim, conditions=(needed,))
-    if roll < 0.6:
+    if roll < 0.53:
+        return tied_growth(rng)
+    if roll < 0.63:
         return replace(claim, conditions=(Condition(one, "<=", rng.choice([num(8), *map(var, rest)])),), may_refuse=True, made=None)
     if roll < 0.85 and len(claim.names) > 1:
         free = [name for name in claim.names if name != grows[0]]
@@ -353,6 +355,18 @@ def growth_if(rng):
         needed = rng.choice([Condition(one, ">=", mul(num(rng.choice([1, 2, 3])), other)), Condition(one, "=", power(other, 2)), Condition(one, "=", mul(num(2), other))])
         return replace(claim, conditions=(needed,), may_refuse=needed.right[0] == "pow", made=claim.made if needed.sign != "=" else None)
     return replace(claim, conditions=(Condition(one, ">=", num(rng.randint(2, 9))),))
+
+
+def tied_growth(rng):
+    """Make a claim about growth of sizes of which one is a formula of the others."""
+    top, first, second = (var(name) for name in rng.sample("DHKFLn", 3))
+    scale = num(rng.choice([1, 2, 3]))
+    whole = mul(scale, first, second)
+    needed = rng.choice([Condition(top, "=", whole), Condition(whole, "=", top), Condition(top, "=", mul(scale, first))])
+    left = add(mul(num(rng.choice([1, 2])), top), mul(num(rng.choice([1, 3])), first, second), *([first] if rng.random() < 0.5 else []))
+    right = rng.choice([mul(first, second), top, mul(num(3), first, second), mul(num(1 + int(scale[1])), first, second), mul(num(2), top)])
+    sign = rng.choice(["~", "~", "O", "Theta"])
+    return Claim("growth if", "asymptotic", left, sign, right, (needed,), may_refuse=True)
 
 
 def captured(rng):

@@ -126,7 +126,13 @@ def tie(rng, names):
     if not rest:
         return Condition(var(one), "=", num(rng.randint(2, 6)))
     scale = num(rng.choice([1, 2, 3, 4]))
-    return Condition(var(one), "=", rng.choice([mul(scale, *map(var, rest)), mul(scale, var(rest[0])), power(var(rest[0]), 2)]))
+    return Condition(var(one), "=", rng.choice(_ties(scale, rest)))
+
+
+def _ties(scale, rest):
+    """Return formulas that a size may be said to be."""
+    first = var(rest[0])
+    return [mul(scale, *map(var, rest)), mul(scale, first), power(first, 2), div(first, num(2)), add(first, num(1))]
 
 
 # ---- spoiling ----

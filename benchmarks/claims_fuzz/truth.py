@@ -84,7 +84,7 @@ def decide(claim, values=None, *, thorough=False, seed=0):
             fuzzy += 1
         except UndefinedError:
             undefined = undefined or at
-    large = (2500 if thorough else 120) if values is None else (40 if thorough else 8)
+    large = 800 if thorough else 100
     for at in judge.domain.large(large, seed):
         seen += 1
         try:
@@ -114,7 +114,7 @@ def grown(claim, values, seed):
     left, right = compiled(claim.left, values), compiled(claim.right, values)
     far = FAR if values is None else FAR_OF_GRAPHS
     seen = agree = 0
-    with digits(MANY if values is None else 60):
+    with digits(MANY if values is None else 120):
         for rest, share in rays(domain, grows, random.Random(seed)):
             found = along(claim, domain, left, right, rest, share, far)
             if found == "outside":
@@ -123,7 +123,7 @@ def grown(claim, values, seed):
             if found in ("false", "undefined"):
                 return Truth(found, {**rest, **{name: f"{one}*t" for name, one in share.items()}}, seen)
             agree += found == "true"
-            if seen >= (90 if values is None else 14):
+            if seen >= (90 if values is None else 60):
                 break
     if not seen:
         tied = not set(grows) & set(domain.free)
