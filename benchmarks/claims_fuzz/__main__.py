@@ -25,11 +25,12 @@ def main(argv=None):
     if unknown:
         sys.exit(f"no kind {unknown[0]}; there are: {', '.join(makers)}")
     tally, report = Tally(), open(args.report, "w", encoding="utf-8") if args.report else None  # noqa: SIM115
+    log = open(args.log, "w", encoding="utf-8") if args.log else None  # noqa: SIM115
     start = time.monotonic()
     for index in range(args.start, args.start + args.count):
         if args.minutes and time.monotonic() - start > 60 * args.minutes:
             break
-        finding = one_claim(f"{args.seed}:{index}", kinds, makers, tally, shrink=not args.no_shrink, command=args.command)
+        finding = one_claim(f"{args.seed}:{index}", kinds, makers, tally, shrink=not args.no_shrink, command=args.command, log=log)
         if finding is not None:
             record = as_record(finding, f"{args.seed}:{index}")
             if report:
@@ -56,7 +57,7 @@ def make(seed, kinds, makers):
             return claim, kind
 
 
-def one_claim(seed, kinds, makers, tally, *, shrink=True, command=0.0):
+def one_claim(seed, kinds, makers, tally, *, shrink=True, command=0.0, log=None):
     """Make a claim, judge the verdict on it, and return a finding or None."""
     try:
         claim, kind = make(seed, kinds, makers)
@@ -69,6 +70,8 @@ def one_claim(seed, kinds, makers, tally, *, shrink=True, command=0.0):
         fault = "" if said == answer.outcome else f"the command says {said}"
         shrink = False
     tally.count(kind, claim, answer, truth, fault)
+    if log is not None:
+        log.write(json.dumps([seed, kind, answer.outcome, truth.value, fault, bool(claim.conditions), round(answer.seconds, 3), claim.graph, claim.text(), claim.options, answer.reason]) + "\n")
     if not fault:
         return None
     if shrink and tally.is_new(fault, kind, answer):
@@ -101,6 +104,9 @@ def plain(reason):
     return re.sub(r"'.*?'|\b\w\b|\d+", "_", reason)[:48]
 
 
+OUTCOMES = ("proved", "refuted", "undecided", "refused", "crashed", "slow")
+
+
 class Tally:
     """Counts of a run."""
 
@@ -108,7 +114,7 @@ class Tally:
         self.claims, self.faults, self.kinds = Counter(), Counter(), {}
         self.seen, self.printed = Counter(), set()
         self.bounded = {True: Counter(), False: Counter()}
-        self.truths = Counter()
+        self.truths, self.seconds = Counter(), Counter()
 
     def count(self, kind, claim, answer, truth, fault):
         """Count a claim."""
@@ -116,6 +122,7 @@ class Tally:
         self.kinds.setdefault(kind, Counter())[answer.outcome] += 1
         self.bounded[bool(claim.conditions)][answer.outcome] += 1
         self.truths[truth.value, answer.outcome] += 1
+        self.seconds[kind] += answer.seconds
         if fault:
             self.faults[fault] += 1
             self.kinds[kind][fault] += 1
@@ -141,7 +148,8 @@ class Tally:
         for bounded, counts in self.bounded.items():
             lines.append(f"  {'with' if bounded else 'without'} conditions: {dict(counts)}")
         for kind, counts in sorted(self.kinds.items()):
-            lines.append(f"  {kind}: {dict(counts)}")
+            mean = 1000 * self.seconds[kind] / max(1, sum(counts[one] for one in OUTCOMES))
+            lines.append(f"  {kind}: {dict(counts)}, {mean:.0f} ms")
         known = {f"{truth} {outcome}": count for (truth, outcome), count in sorted(self.truths.items())}
         return "\n".join([*lines, f"  truth and answer: {known}"])
 
@@ -154,6 +162,7 @@ def _arguments(argv):
     parser.add_argument("--minutes", type=float, default=0, help="stop after that")
     parser.add_argument("--kinds", default="", help="names with commas between")
     parser.add_argument("--report", default="", help="a file for JSON lines, one a finding")
+    parser.add_argument("--log", default="", help="a file for JSON lines, one a claim")
     parser.add_argument("--show", action="store_true", help="print the first finding of each sort")
     parser.add_argument("--command", type=float, default=0, help="the share that the command line judges too")
     parser.add_argument("--no-shrink", action="store_true")

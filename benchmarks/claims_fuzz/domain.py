@@ -180,16 +180,15 @@ def _inside(domain, rest, moving, choices, rng):
     """Yield values of what does not grow for which a far point is in the domain: small ones, then random ones."""
     sums = GRAPH_SUMS if domain.of is not None else SUMS
     most = 12 if len(choices) > 1 else 30
-    tried = list(small_points(len(rest), max(len(rest) + 5, sums[min(len(rest), 6)])))[:1500]
+    tried = list(small_points(len(rest), max(len(rest) + 5, sums[min(len(rest), 6)])))[: 1500 if len(choices) == 1 else 200]
     tried += [tuple(rng.randint(1, 12) * rng.choice([1, 6, 60]) for _ in rest) for _ in range(40)] if rest else []
     found = 0
-    some = [choices[0], *rng.sample(choices, min(len(choices), 5))]
     for index, values in enumerate(tried):
         if found >= most and index < len(tried) - 40:
             continue
         if found >= most + 4:
             return
         at = dict(zip(rest, values, strict=True))
-        if any(domain._tried({**at, **{n: s * SAMPLE for n, s in zip(moving, share, strict=True)}}) is not False for share in some):
+        if any(domain._tried({**at, **{n: s * SAMPLE for n, s in zip(moving, share, strict=True)}}) is not False for share in choices):
             found += 1
             yield values
