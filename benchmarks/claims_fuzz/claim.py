@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .trees import names, quantities, text
+from .trees import names, quantities, replace, text, var
 
 SIGNS = {
     "latex": {"<=": "\\le", ">=": "\\ge", "~": "\\sim", "=": "=", "<": "<", ">": ">"},
+    "unicode": {"<=": "≤", ">=": "≥"},
 }
 
 
@@ -49,6 +50,7 @@ class Claim:
     at: tuple = ()
     style: str = ""
     units: tuple = ("", "")
+    unit_form: str = ""
     made: object = None
     may_refuse: bool = False
     twist: str = ""
@@ -95,7 +97,7 @@ class Claim:
         """Print the claim."""
         left, right = self._side(self.left), self._side(self.right)
         shown = self._stated(left, right)
-        inside = [one.text() for one in self.conditions if not one.assume]
+        inside = [self._bound(one).text() for one in self.conditions if not one.assume]
         shown += f" if {', '.join(inside)}" if inside else ""
         if self.binds:
             shown += " where " + ", ".join(f"{name} = {text(tree)}" for name, tree in self.binds)
@@ -103,16 +105,23 @@ class Claim:
             shown += f" as {', '.join(self.grows)} -> oo"
         return f"${shown}$" if self.style == "latex" and not (inside or self.binds or self.grows) else shown
 
+    def _bound(self, one):
+        """Return a condition with the names that `where` binds."""
+        left, right = one.left, one.right
+        for name, tree in self.binds:
+            left, right = replace(left, tree, var(name)), replace(right, tree, var(name))
+        return Condition(left, one.sign, right)
+
     def _side(self, tree):
         style = self.style
         unit = self.units[0 if tree is self.left else 1]
         for name, bound in self.binds:
-            from .trees import replace, var
-
             tree = replace(tree, bound, var(name))
         shown = text(tree, style)
         if not unit:
             return shown
+        if self.unit_form == "times":
+            return f"({shown})*1 {unit}"
         if style == "latex":
             return f"({shown})\\,\\mathrm{{{unit}}}"
         return f"({shown}) {unit}" if tree[0] != "num" else f"{shown} {unit}"

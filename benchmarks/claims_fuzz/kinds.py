@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .claim import Claim, Condition
+from .making import tree as random_tree
 from .making import (
     collect, condition, expand, monomial, polynomial, positive, some_names, strictly_positive, tie,
 )  # fmt: skip
@@ -32,6 +33,8 @@ def ready(rng, claim):
     if roll < 0.15 and claim.form in ("relation", "asymptotic") and not inside and single:
         if not (claim.grows and not claim.grow_option) and claim.sign not in ("O", "Theta"):
             return replace(claim, style="latex")
+    if claim.form == "relation" and not claim.units[0] and rng.random() < 0.15:
+        return replace(claim, style=rng.choice(["unicode", "decimal"]))
     if roll < 0.3:
         claim = replace(claim, style="tight")
     if 0.3 < roll < 0.4 and claim.form == "relation" and not claim.binds:
@@ -350,6 +353,11 @@ def growth_if(rng):
         binding = Condition(one, "=", mul(num(rng.choice([1, 2, 3])), *map(var, free[: rng.randint(1, 2)])))
         grown = () if rng.random() < 0.6 else tuple(sorted({*claim.grows, *free}))
         return replace(claim, conditions=(binding,), grows=grown, made=None, may_refuse=bool(grown))
+    if len(grows) > 1 and rng.random() < 0.4:
+        other, k = var(grows[1]), num(rng.choice([1, 2, 3]))
+        needed = Condition(one, rng.choice([">=", ">", "<="]), mul(num(rng.choice([1, 2, 3])), other))
+        left = sub(one, mul(k, other))
+        return Claim("growth if", "asymptotic", left, rng.choice(["Theta", "O", "~"]), rng.choice([one, other]), (needed,), grows=tuple(sorted((one[1], other[1]))))
     if len(grows) > 1:
         other = var(grows[1])
         needed = rng.choice([Condition(one, ">=", mul(num(rng.choice([1, 2, 3])), other)), Condition(one, "=", power(other, 2)), Condition(one, "=", mul(num(2), other))])
@@ -367,6 +375,62 @@ def tied_growth(rng):
     right = rng.choice([mul(first, second), top, mul(num(3), first, second), mul(num(1 + int(scale[1])), first, second), mul(num(2), top)])
     sign = rng.choice(["~", "~", "O", "Theta"])
     return Claim("growth if", "asymptotic", left, sign, right, (needed,), may_refuse=True)
+
+
+def rewritten(rng):
+    """Make an equality by a rule that holds for some values only."""
+    chosen = some_names(rng)
+    a, b = random_tree(rng, chosen, 1), random_tree(rng, chosen, rng.randint(1, 2))
+    c, k = sub(var(chosen[0]), num(rng.randint(1, 6))), num(rng.choice([2, 3]))
+    n = var(chosen[-1])
+    rules = [
+        (call("sqrt", power(c, 2)), c), (call("sqrt", power(a, 2)), a), (call("abs", c), c), (call("abs", mul(a, b)), mul(call("abs", a), call("abs", b))),
+        (call("floor", add(a, b)), add(call("floor", a), call("floor", b))), (call("floor", add(a, n)), add(call("floor", a), n)),
+        (call("ceil", mul(k, div(n, num(3)))), mul(k, call("ceil", div(n, num(3))))), (mul(c, call("max", a, b)), call("max", mul(c, a), mul(c, b))),
+        (mul(c, call("min", a, b)), call("min", mul(c, a), mul(c, b))), (mul(num(-1), call("max", a, b)), call("min", mul(num(-1), a), mul(num(-1), b))),
+        (call("log", mul(a, b)), add(call("log", a), call("log", b))), (call("log", power(c, 2)), mul(num(2), call("log", c))),
+        (add(call("floor", div(n, k)), num(1)), call("ceil", div(n, k))), (div(mul(c, a), c), a), (mul(c, div(a, c)), a),
+        (call("sqrt", mul(c, a)), mul(call("sqrt", c), call("sqrt", a))), (call("ceil", call("sqrt", n)), add(call("floor", call("sqrt", sub(n, num(1)))), num(1))),
+        (call("floor", div(call("floor", div(n, k)), num(2))), call("floor", div(n, mul(k, num(2))))), (call("ceil", div(call("ceil", div(n, k)), num(2))), call("ceil", div(n, mul(k, num(2))))),
+        (call("max", a, call("min", a, b)), a), (call("max", power(a, 2), power(b, 2)), power(call("max", a, b), 2)), (call("sqrt", add(power(n, 2), num(1))), n),
+        (call("max", sub(n, num(3)), num(0)), sub(n, num(3))), (power(call("sqrt", c), 2), c), (call("floor", mul(num(-1), a)), mul(num(-1), call("ceil", a))),
+    ]  # fmt: skip
+    left, right = rng.choice(rules)
+    conditions = (condition(rng, chosen),) if rng.random() < 0.3 else ()
+    sign = rng.choice(["=", "=", "=", "<=", ">=", "<"])
+    return Claim("rewritten", "relation", left, sign, right, conditions, may_refuse=True)
+
+
+def wild(rng):
+    """Make a claim between two random formulas, of which one is near the other now and then."""
+    chosen = some_names(rng)
+    left = random_tree(rng, chosen, rng.randint(2, 3))
+    right = rng.choice([random_tree(rng, chosen, 2), num(0), add(left, positive(rng, chosen)), expand(left)])
+    conditions = tuple(condition(rng, chosen) for _ in range(rng.choice([0, 0, 1, 1, 2])))
+    return Claim("wild", "relation", left, rng.choice(["<=", ">=", "<", ">", "="]), right, conditions, may_refuse=True)
+
+
+def far(rng):
+    """Make a claim that fails at few sizes, large ones."""
+    chosen = some_names(rng)
+    one, other = var(chosen[0]), var(chosen[-1])
+    c = rng.choice([rng.randint(5, 90), rng.randint(100, 5000), rng.randint(10**4, 10**7)])
+    gap = sub(one, num(c))
+    witness = {name: 1 for name in chosen} | {chosen[0]: c}
+    rules = [
+        (power(gap, 2), ">=", num(1)), (power(gap, 2), ">", num(0)), (mul(num(c), one), "<=", add(num(c * c - 1), power(gap, 2), mul(num(c), gap))),
+        (call("abs", gap), ">=", num(1)), (call("max", one, num(c)), ">", num(c)), (mul(power(gap, 2), other), ">=", num(1)),
+        (mul(one, other), "<=", num(c)), (one, "<", num(c)), (power(one, 2), "<=", num(c * c - 1)),
+    ]  # fmt: skip
+    left, sign, right = rng.choice(rules)
+    if rng.random() < 0.6:
+        left, right = expand(left), expand(right)
+    if left[0] == "mul" and right == num(c):
+        witness = witness | {chosen[0]: c + 1}
+    conditions = (Condition(one, ">=", num(c - rng.choice([0, 1]))),) if rng.random() < 0.4 else ()
+    if rng.random() < 0.15:
+        conditions = (Condition(one, ">", num(c)),)
+    return Claim("far", "relation", left, sign, right, conditions, extra={"witness": witness})
 
 
 def captured(rng):
@@ -511,12 +575,12 @@ def units(rng):
     if right[0] == "num":
         right = add(right, var("n"))
         sign = "<="
-    return Claim("units", "relation", left, sign, right, units=(first, second), made=True, extra={"scale": (one, other)})
+    return Claim("units", "relation", left, sign, right, units=(first, second), unit_form=rng.choice(["", "times"]), made=True, extra={"scale": (one, other)})
 
 
 MAKERS = {
     "equality": (equality, 10), "equality if": (equality_if, 9), "order": (order, 10), "order if": (order_if, 14),
     "order under equality": (equal_order, 5), "contradictory": (contradictory, 4), "pole": (pole, 5), "growth": (growth, 9), "growth if": (growth_if, 9),
     "limit": (limit, 5), "minimum": (minimum, 5), "minimum if": (minimum_if, 6), "threshold": (threshold, 6), "within": (within, 2),
-    "units": (units, 3), "captured": (captured, 1),
+    "units": (units, 3), "captured": (captured, 1), "rewritten": (rewritten, 6), "wild": (wild, 6), "far": (far, 4),
 }  # fmt: skip

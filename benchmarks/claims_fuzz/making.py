@@ -108,6 +108,8 @@ def condition(rng, names):
         sign = rng.choice([">=", ">=", ">", "<=", "<"])
         return Condition(var(one), sign, num(rng.randint(2, 9)))
     other = var(rng.choice(others))
+    if pick < 0.35:
+        return _mixed(rng, var(one), other)
     if pick < 0.55:
         scale = rng.choice([1, 1, 2, 3])
         return Condition(var(one), rng.choice([">=", ">", "<=", "<"]), mul(num(scale), other))
@@ -118,6 +120,47 @@ def condition(rng, names):
     if pick < 0.9:
         return Condition(var(one), ">=", rng.choice([power(other, 2), add(other, num(rng.randint(1, 3)))]))
     return Condition(mul(var(one), other), rng.choice([">=", "<="]), num(rng.choice([4, 6, 12])))
+
+
+def _mixed(rng, one, other):
+    """Return a condition of a rarer kind."""
+    c = num(rng.randint(2, 12))
+    return rng.choice(
+        [
+            Condition(one, ">=", num(rng.choice([3, 5, 7]), 2)), Condition(mul(num(2), one), ">", num(7)),
+            Condition(mul(num(2), one), "=", mul(num(3), other)), Condition(add(one, other), ">=", c),
+            Condition(add(one, other), "=", add(c, num(2))), Condition(mul(one, other), "=", num(rng.choice([6, 12]))),
+            Condition(call("max", one, other), "<=", c), Condition(call("min", one, other), ">=", c),
+            Condition(power(one, 2), ">", other), Condition(power(one, 2), "<", mul(num(2), other)),
+            Condition(call("ceil", div(one, other)), ">=", num(2)), Condition(div(one, other), ">", num(3, 2)),
+            Condition(call("log2", one), ">=", other), Condition(num(rng.choice([2, 3])), "|", add(one, other)),
+            Condition(call("abs", sub(one, other)), "<=", num(1)), Condition(call("sqrt", mul(one, other)), ">=", c),
+            Condition(power(one, 2), "=", power(other, 2)), Condition(other, "|", add(one, num(1))),
+            Condition(sub(one, other), ">=", num(0)), Condition(num(0), "<", sub(one, mul(num(2), other))),
+        ]
+    )  # fmt: skip
+
+
+def tree(rng, chosen, depth=2):
+    """Return a random formula with functions in it; it may be negative or undefined somewhere."""
+    if depth == 0 or rng.random() < 0.15:
+        return var(rng.choice(chosen)) if rng.random() < 0.7 else num(rng.choice([1, 2, 3, 5]), rng.choice([1, 1, 1, 2]))
+    one, other = tree(rng, chosen, depth - 1), tree(rng, chosen, depth - 1)
+    roll = rng.random()
+    if roll < 0.25:
+        return add(one, other)
+    if roll < 0.45:
+        return sub(one, other)
+    if roll < 0.62:
+        return mul(one, other)
+    if roll < 0.7:
+        return div(one, add(power(var(rng.choice(chosen)), 2), num(1))) if rng.random() < 0.5 else div(one, var(rng.choice(chosen)))
+    if roll < 0.76:
+        return one if one[0] == "num" else power(one, 2)
+    name = rng.choice(["sqrt", "ceil", "floor", "abs", "max", "min", "log", "max", "min", "floor", "ceil"])
+    if name in ("max", "min"):
+        return call(name, one, other)
+    return call(name, power(one, 2) if name == "sqrt" and rng.random() < 0.6 else one)
 
 
 def tie(rng, names):

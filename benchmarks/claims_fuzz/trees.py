@@ -159,7 +159,7 @@ def _product(tree, style):
     if pieces[0][0] == "num":
         value = pieces.pop(0)[1]
         lead = "-" if value == -1 else _number(value, style, bracket=True)
-    between = " \\cdot " if style == "latex" else "*"
+    between = {"latex": " \\cdot ", "unicode": "·"}.get(style, "*")
     shown = between.join(_factor(one, style) for one in pieces)
     if lead in ("", "-"):
         return lead + shown
@@ -176,6 +176,8 @@ def _factor(tree, style):
     if kind == "pow":
         inside = _factor(tree[1], style)
         inside = f"({inside})" if tree[1][0] == "pow" or inside.startswith("\\frac") else inside
+        if style == "unicode":
+            return inside + str(tree[2]).translate(SUPERSCRIPTS)
         return f"{inside}^{{{tree[2]}}}" if style == "latex" else f"{inside}^{tree[2]}"
     if kind == "num" and tree[1].denominator == 1 and tree[1] >= 0:
         return str(tree[1])
@@ -198,9 +200,14 @@ def _call(tree, style):
     return f"{name}({', '.join(args)})"
 
 
+SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
 def _number(value, style, *, bracket=False):
     if value.denominator == 1:
         return str(value)
+    if style == "decimal" and 1000 % value.denominator == 0:
+        return f"{float(value):.3f}".rstrip("0")
     if style == "latex":
         sign = "-" if value < 0 else ""
         return f"{sign}\\frac{{{abs(value.numerator)}}}{{{value.denominator}}}"

@@ -72,7 +72,12 @@ def decide(claim, values=None, *, thorough=False, seed=0):
     seen = fuzzy = 0
     undefined = None
     points = judge.domain.points()
+    witness = claim.extra.get("witness")
+    if witness:
+        points += [judge.domain._tried({name: size for name, size in witness.items() if name in judge.domain.free})]
     for at in points:
+        if at is False:
+            continue
         if at is None:
             fuzzy += 1
             continue
