@@ -9,7 +9,7 @@ from itertools import product
 
 from .claim import Claim
 from .numbers import UncertainError, UndefinedError, compare
-from .trees import compiled, names
+from .trees import add, compiled, mul, names, num
 
 SUMS = {0: 0, 1: 260, 2: 62, 3: 24, 4: 15, 5: 13, 6: 12}
 GRAPH_SUMS = {0: 0, 1: 120, 2: 40, 3: 20, 4: 14, 5: 12, 6: 12}
@@ -74,7 +74,7 @@ class Domain:
         for one in self.claim.conditions:
             if one.sign != "=":
                 continue
-            for side, other in ((one.left, one.right), (one.right, one.left)):
+            for side, other in [*_solved(one.left, one.right), *_solved(one.right, one.left)]:
                 if side[0] == "var" and side[1] not in names(other) | set(found) | set(self.fixed):
                     if any(side[1] in names(tree) for tree, _ in found.values()) or names(other) & set(found):
                         continue
@@ -156,6 +156,12 @@ class Domain:
                     at[side[1]] = max(1, near + rng.choice([0, 0, 1, -1, 5]))
                     break
         return at
+
+
+def _solved(left, right):
+    """Return sizes that stand alone in a side of an equality, and what they are equal to."""
+    terms = left[1:] if left[0] == "add" else (left,)
+    return [(one, add(right, *(mul(num(-1), term) for term in terms if term != one))) for one in terms if one[0] == "var"]
 
 
 def rays(domain, grows, rng):

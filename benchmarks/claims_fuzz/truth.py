@@ -131,7 +131,8 @@ def grown(claim, values, seed):
             if seen >= (90 if values is None else 60):
                 break
     if not seen:
-        tied = not set(grows) & set(domain.free)
+        loose = sum(one.sign == "=" for one in claim.conditions) > len(domain.ties)
+        tied = loose or not set(grows) & set(domain.free)
         return Truth("open" if tied else "empty", note="no ray stays within the conditions")
     return Truth("true" if claim.made and agree == seen else "open", None, seen)
 
