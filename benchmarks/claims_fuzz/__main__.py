@@ -30,7 +30,15 @@ def main(argv=None):
     for index in range(args.start, args.start + args.count):
         if args.minutes and time.monotonic() - start > 60 * args.minutes:
             break
-        finding = one_claim(f"{args.seed}:{index}", kinds, makers, tally, shrink=not args.no_shrink, command=args.command, log=log)
+        finding = one_claim(
+            f"{args.seed}:{index}",
+            kinds,
+            makers,
+            tally,
+            shrink=not args.no_shrink,
+            command=args.command,
+            log=log,
+        )
         if finding is not None:
             record = as_record(finding, f"{args.seed}:{index}")
             if report:
@@ -71,7 +79,24 @@ def one_claim(seed, kinds, makers, tally, *, shrink=True, command=0.0, log=None)
         shrink = False
     tally.count(kind, claim, answer, truth, fault)
     if log is not None:
-        log.write(json.dumps([seed, kind, answer.outcome, truth.value, fault, bool(claim.conditions), round(answer.seconds, 3), claim.graph, claim.text(), claim.options, answer.reason]) + "\n")
+        log.write(
+            json.dumps(
+                [
+                    seed,
+                    kind,
+                    answer.outcome,
+                    truth.value,
+                    fault,
+                    bool(claim.conditions),
+                    round(answer.seconds, 3),
+                    claim.graph,
+                    claim.text(),
+                    claim.options,
+                    answer.reason,
+                ]
+            )
+            + "\n"
+        )
     if not fault:
         return None
     if shrink and tally.is_new(fault, kind, answer):

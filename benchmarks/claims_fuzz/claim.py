@@ -69,7 +69,9 @@ class Claim:
     @property
     def is_whole(self):
         """Whether every name of a condition, and all that grows or varies, stands in the sides too."""
-        sides = names(self.left) | names(self.right) | (set(self.threshold[:1]) if self.form == "iff" else set())
+        sides = (
+            names(self.left) | names(self.right) | (set(self.threshold[:1]) if self.form == "iff" else set())
+        )
         if self.graph:
             return self.form != "iff" or bool(sides)
         used = set(self.grows)

@@ -45,9 +45,7 @@ def _of_sum(count, total):
     if count == 1:
         return [(total,)]
     return [
-        (first, *rest)
-        for first in range(1, total - count + 2)
-        for rest in _of_sum(count - 1, total - first)
+        (first, *rest) for first in range(1, total - count + 2) for rest in _of_sum(count - 1, total - first)
     ]
 
 
@@ -105,14 +103,14 @@ class Domain:
         total = sums[min(len(self.free), 6)]
         found = []
         for values in small_points(len(self.free), max(total, len(self.free) + 2)):
-            at = self._tried(dict(zip(self.free, values, strict=True)))
+            at = self.point(dict(zip(self.free, values, strict=True)))
             if at is False:
                 continue
             found.append(at)
         found.sort(key=lambda at: (0,) if at is None else (sum(at.values()), *[at[n] for n in self.every]))
         return found[:most] if most else found
 
-    def _tried(self, at):
+    def point(self, at):
         try:
             at = self.complete(at)
             return at if at is not None and self.has(at) else False
@@ -137,7 +135,7 @@ class Domain:
             if rng.random() < 0.5 and len(self.free) > 1:
                 one, other = rng.sample(self.free, 2)
                 at[one] = max(1, at[other] * rng.randint(1, 3) + rng.randint(-1, 1))
-            at = self._tried(self._bordered(at, rng))
+            at = self.point(self._bordered(at, rng))
             if at:
                 yield at
 
@@ -147,10 +145,19 @@ class Domain:
             if one.sign in ("|", "=") or rng.random() < 0.4:
                 continue
             for side, other in ((one.left, one.right), (one.right, one.left)):
-                if side[0] == "var" and side[1] in at and names(other) <= set(at) and side[1] not in names(other):
+                if (
+                    side[0] == "var"
+                    and side[1] in at
+                    and names(other) <= set(at)
+                    and side[1] not in names(other)
+                ):
                     try:
                         value = compiled(other, self.of)(at)
-                        near = int(value) if isinstance(value, int) else int(float(getattr(value, "value", value)))
+                        near = (
+                            int(value)
+                            if isinstance(value, int)
+                            else int(float(getattr(value, "value", value)))
+                        )
                     except (UndefinedError, UncertainError, OverflowError):
                         continue
                     at[side[1]] = max(1, near + rng.choice([0, 0, 1, -1, 5]))
@@ -161,7 +168,11 @@ class Domain:
 def _solved(left, right):
     """Return sizes that stand alone in a side of an equality, and what they are equal to."""
     terms = left[1:] if left[0] == "add" else (left,)
-    return [(one, add(right, *(mul(num(-1), term) for term in terms if term != one))) for one in terms if one[0] == "var"]
+    return [
+        (one, add(right, *(mul(num(-1), term) for term in terms if term != one)))
+        for one in terms
+        if one[0] == "var"
+    ]
 
 
 def rays(domain, grows, rng):
@@ -186,8 +197,12 @@ def _inside(domain, rest, moving, choices, rng):
     """Yield values of what does not grow for which a far point is in the domain: small ones, then random ones."""
     sums = GRAPH_SUMS if domain.of is not None else SUMS
     most = 12 if len(choices) > 1 else 30
-    tried = list(small_points(len(rest), max(len(rest) + 5, sums[min(len(rest), 6)])))[: 1500 if len(choices) == 1 else 200]
-    tried += [tuple(rng.randint(1, 12) * rng.choice([1, 6, 60]) for _ in rest) for _ in range(40)] if rest else []
+    tried = list(small_points(len(rest), max(len(rest) + 5, sums[min(len(rest), 6)])))[
+        : 1500 if len(choices) == 1 else 200
+    ]
+    tried += (
+        [tuple(rng.randint(1, 12) * rng.choice([1, 6, 60]) for _ in rest) for _ in range(40)] if rest else []
+    )
     found = 0
     for index, values in enumerate(tried):
         if found >= most and index < len(tried) - 40:
@@ -195,6 +210,9 @@ def _inside(domain, rest, moving, choices, rng):
         if found >= most + 4:
             return
         at = dict(zip(rest, values, strict=True))
-        if any(domain._tried({**at, **{n: s * SAMPLE for n, s in zip(moving, share, strict=True)}}) is not False for share in choices):
+        if any(
+            domain.point({**at, **{n: s * SAMPLE for n, s in zip(moving, share, strict=True)}}) is not False
+            for share in choices
+        ):
             found += 1
             yield values

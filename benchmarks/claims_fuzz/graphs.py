@@ -8,11 +8,19 @@ from random import Random
 
 from .claim import Claim, Condition
 from .domain import related
+from .kinds_growth import degree_of
 from .making import condition, expand, monomial, positive
 from .numbers import UndefinedError
 from .trees import add, call, compiled, div, mul, names, num, power, quantity, var
 
-PLAIN = ("flops.model", "flops.forward", "params", "memory.activations", "bytes.forward", "memory.activations.peak")
+PLAIN = (
+    "flops.model",
+    "flops.forward",
+    "params",
+    "memory.activations",
+    "bytes.forward",
+    "memory.activations.peak",
+)
 GRAPHS = {
     ("deep_linear", ()): PLAIN, ("linear", ()): PLAIN, ("mlp", ()): PLAIN, ("two_layer", ()): PLAIN, ("dot", ()): PLAIN,
     ("matvec", ()): PLAIN, ("matmul", ()): ("flops.model", "bytes.forward"), ("lora", ()): PLAIN[:4], ("swiglu", ()): PLAIN[:4],
@@ -45,7 +53,9 @@ class Values:
         bound = self.account.graph.bound
         self.every = [name for name in self.account.graph.order if name not in bound]
         self.every += [name for name in self.account.policy.names if name not in self.every]
-        self.tied = sorted({name for one in self.account.graph.conditions for name in one.names} & set(self.every))
+        self.tied = sorted(
+            {name for one in self.account.graph.conditions for name in one.names} & set(self.every)
+        )
         self.needed = [_ready(one) for one in self.account.graph.conditions]
         self.known, self.sizes, self.when, self.quick = {}, (), [], {}
 
@@ -86,7 +96,9 @@ class Values:
         quick, rng, tried = compiled(formula), Random(name), 0
         for _ in range(400):
             at = {one: rng.choice([1, 2, 3, 4, 5, 6, 8, 12, 16, 36]) for one in self.every}
-            if not all(related(left(at), sign, right(at)) for left, sign, right in [*conditions, *self.needed]):
+            if not all(
+                related(left(at), sign, right(at)) for left, sign, right in [*conditions, *self.needed]
+            ):
                 continue
             tried += 1
             if quick(at) != self._at(name, at):
@@ -101,7 +113,9 @@ class Values:
 
     def allows(self, at):
         """Say whether the graph has such sizes, and the formulas are said to hold there."""
-        return self.formula_at(at) and all(related(left(at), sign, right(at)) for left, sign, right in self.needed)
+        return self.formula_at(at) and all(
+            related(left(at), sign, right(at)) for left, sign, right in self.needed
+        )
 
     def _at(self, name, at):
         from symacct.errors import SymacctError
@@ -180,7 +194,9 @@ def graph_equality(rng):
     """Claim that a quantity is its formula."""
     values, graph, policy, name, formula = _about(rng)
     formula = expand(formula) if rng.random() < 0.5 else formula
-    claim = Claim("graph equality", "relation", quantity(name), "=", formula, graph=graph, policy=policy, made=True)
+    claim = Claim(
+        "graph equality", "relation", quantity(name), "=", formula, graph=graph, policy=policy, made=True
+    )
     if graph == "gpt" and rng.random() < 0.3:
         swapped = rng.choice([("s", "t"), ("h", "d")])
         if swapped[0] == "s":
@@ -200,7 +216,9 @@ def graph_order(rng):
     conditions = (needed,) if needed else ()
     roll = rng.random()
     terms = list(formula[1:]) if formula[0] == "add" else [formula]
-    base = Claim("graph order", "relation", quantity(name), "<=", formula, conditions, graph=graph, policy=policy)
+    base = Claim(
+        "graph order", "relation", quantity(name), "<=", formula, conditions, graph=graph, policy=policy
+    )
     if roll < 0.3:
         return replace(base, right=add(formula, positive(rng, sizes)), made=True)
     if roll < 0.5 and len(terms) > 1:
@@ -220,23 +238,47 @@ def graph_growth(rng):
     sizes = sorted(names(formula))
     grows = tuple(sorted(rng.sample(sizes, rng.randint(1, min(2, len(sizes))))))
     terms = formula[1:] if formula[0] == "add" else (formula,)
-    from .kinds import _degree
-
-    top = max(_degree(one, grows) for one in terms)
-    lead = add(*(one for one in terms if _degree(one, grows) == top))
+    top = max(degree_of(one, grows) for one in terms)
+    lead = add(*(one for one in terms if degree_of(one, grows) == top))
     sign = rng.choice(["~", "O", "Theta"])
-    right = lead if sign == "~" or lead[0] == "add" else mul(*(one for one in lead[1:] if one[0] != "num")) if lead[0] == "mul" else lead
+    right = (
+        lead
+        if sign == "~" or lead[0] == "add"
+        else mul(*(one for one in lead[1:] if one[0] != "num"))
+        if lead[0] == "mul"
+        else lead
+    )
     plain = all(one[0] in ("mul", "var", "pow", "num") for one in terms)
-    claim = Claim("graph growth", "asymptotic", quantity(name), sign, right, grows=grows, graph=graph, policy=policy, made=True if plain and top else None)
+    claim = Claim(
+        "graph growth",
+        "asymptotic",
+        quantity(name),
+        sign,
+        right,
+        grows=grows,
+        graph=graph,
+        policy=policy,
+        made=True if plain and top else None,
+    )
     if graph == "gpt" and rng.random() < 0.2:
         return replace(claim, grows=("t",), may_refuse=True, made=None)
     if rng.random() < 0.5:
         needed = condition(rng, sizes)
         if rng.random() < 0.4 and len(sizes) > 1:
-            needed = Condition(var(grows[0]), ">=", mul(num(rng.choice([1, 2])), var(rng.choice([n for n in sizes if n != grows[0]]))))
+            needed = Condition(
+                var(grows[0]),
+                ">=",
+                mul(num(rng.choice([1, 2])), var(rng.choice([n for n in sizes if n != grows[0]]))),
+            )
         elif rng.random() < 0.3 and len(sizes) > 1:
-            needed = Condition(var(grows[0]), "=", mul(num(rng.choice([1, 2, 4])), var(rng.choice([n for n in sizes if n != grows[0]]))))
-        return replace(claim, conditions=(needed,), may_refuse=True, made=claim.made if needed.sign != "=" else None)
+            needed = Condition(
+                var(grows[0]),
+                "=",
+                mul(num(rng.choice([1, 2, 4])), var(rng.choice([n for n in sizes if n != grows[0]]))),
+            )
+        return replace(
+            claim, conditions=(needed,), may_refuse=True, made=claim.made if needed.sign != "=" else None
+        )
     return claim
 
 
@@ -250,8 +292,22 @@ def graph_threshold(rng):
     from .trees import replace as put
 
     sign = rng.choice(["<=", ">=", "<", ">"])
-    made = True if all(one[0] in ("mul", "var", "pow", "num") and not (one[0] == "num") for one in terms) else None
-    return Claim("graph threshold", "iff", quantity(name), sign, put(formula, var(size), c), threshold=(size, sign, c), graph=graph, policy=policy, made=made)
+    made = (
+        True
+        if all(one[0] in ("mul", "var", "pow", "num") and not (one[0] == "num") for one in terms)
+        else None
+    )
+    return Claim(
+        "graph threshold",
+        "iff",
+        quantity(name),
+        sign,
+        put(formula, var(size), c),
+        threshold=(size, sign, c),
+        graph=graph,
+        policy=policy,
+        made=made,
+    )
 
 
 def graph_minimum(rng):
@@ -262,23 +318,49 @@ def graph_minimum(rng):
     scale = num(rng.choice([2, 4, 6]))
     value = mul(scale, var("B"), var("D"), call("sqrt", var("L")))
     form = rng.choice(["min", "argmin"])
-    needed = [Condition(var("k"), rng.choice([">=", "<="]), num(rng.randint(1, 9))), Condition(size, ">=", other)]
+    needed = [
+        Condition(var("k"), rng.choice([">=", "<="]), num(rng.randint(1, 9))),
+        Condition(size, ">=", other),
+    ]
     needed += [Condition(var("B"), ">=", mul(var("k"), var("D"))), Condition(var("k"), "=", num(2))]
     chosen = tuple(rng.sample(needed, rng.randint(0, 2)))
     right = place if form == "argmin" else value
-    return Claim("graph minimum", form, quantity(name), "=", right, chosen, name="k", graph=graph, policy=policy, may_refuse=True)
+    return Claim(
+        "graph minimum",
+        form,
+        quantity(name),
+        "=",
+        right,
+        chosen,
+        name="k",
+        graph=graph,
+        policy=policy,
+        may_refuse=True,
+    )
 
 
 def graph_where(rng):
     """Claim something of quantities that are named by `where`."""
     values, graph, policy, name, formula = _about(rng)
-    first, second = rng.choice([("params", "flops.model"), ("params", "memory.activations"), ("flops.forward", "flops.model")])
+    first, second = rng.choice(
+        [("params", "flops.model"), ("params", "memory.activations"), ("flops.forward", "flops.model")]
+    )
     if values.account.graph.tokens is not None and rng.random() < 0.3:
         first = "tokens"
     sizes = sorted(names(formula))
     scale = num(rng.choice([1, 2, 3, 4, 6]))
     right = mul(scale, quantity(first), *([monomial(rng, sizes, 1)] if rng.random() < 0.5 else []))
-    claim = Claim("graph where", "relation", quantity(second), rng.choice(["<=", ">=", "="]), right, graph=graph, policy=policy, binds=(("N_", quantity(first)),), may_refuse=True)
+    claim = Claim(
+        "graph where",
+        "relation",
+        quantity(second),
+        rng.choice(["<=", ">=", "="]),
+        right,
+        graph=graph,
+        policy=policy,
+        binds=(("N_", quantity(first)),),
+        may_refuse=True,
+    )
     needed = _condition(rng, formula)
     return replace(claim, conditions=(needed,) if needed else ())
 
@@ -293,11 +375,28 @@ def graph_bound(rng):
     base = Claim("graph bound", "relation", quantity(name), "=", formula, graph=graph, made=True)
     if roll < 0.4 and names(formula):
         grows = (rng.choice(["L", "D", "H"]),)
-        return replace(base, form="asymptotic", sign=rng.choice(["O", "~", "Theta"]), right=monomial(rng, sorted(names(formula)), 2), grows=grows, may_refuse=True, made=None)
+        return replace(
+            base,
+            form="asymptotic",
+            sign=rng.choice(["O", "~", "Theta"]),
+            right=monomial(rng, sorted(names(formula)), 2),
+            grows=grows,
+            may_refuse=True,
+            made=None,
+        )
     if roll < 0.6 and names(formula):
-        return replace(base, sign=rng.choice(["<=", ">="]), right=mul(num(10 ** rng.randint(5, 11)), var("B")))
+        return replace(
+            base, sign=rng.choice(["<=", ">="]), right=mul(num(10 ** rng.randint(5, 11)), var("B"))
+        )
     if roll < 0.8 and "S" in names(formula):
-        return replace(base, sign="<=", right=add(formula, mul(num(10**6), add(num(rng.choice([1023, 1024, 1025])), mul(num(-1), var("S"))))), made=True if roll < 0.7 else None)
+        return replace(
+            base,
+            sign="<=",
+            right=add(
+                formula, mul(num(10**6), add(num(rng.choice([1023, 1024, 1025])), mul(num(-1), var("S"))))
+            ),
+            made=True if roll < 0.7 else None,
+        )
     return base
 
 

@@ -82,7 +82,14 @@ def ask(claim, account):
 
 def ask_command(claim):
     """Return the outcome of the command line for a claim, by its exit status."""
-    command = [sys.executable, "-m", "symacct", "prove", *([claim.graph] if claim.graph else []), claim.text()]
+    command = [
+        sys.executable,
+        "-m",
+        "symacct",
+        "prove",
+        *([claim.graph] if claim.graph else []),
+        claim.text(),
+    ]
     for option, given in claim.options.items():
         if option == "assume":
             command += [part for one in given for part in ("--assume", one)]
@@ -129,7 +136,7 @@ def _of_point(claim, point, values):
     judge = Judge(claim, values)
     if set(point) - set(judge.domain.every) - set(dict(claim.at)) - set(values.every if values else ()):
         return "counterexample in names of no claim"
-    at = {**{name: 1 for name in judge.domain.free}, **dict(claim.at), **point}
+    at = {**dict.fromkeys(judge.domain.free, 1), **dict(claim.at), **point}
     if not set(claim.names) - set(dict(claim.at)) <= set(point):
         at = _completed(judge, point)
     if at is None or any(size < 1 for size in at.values()) or not judge.domain.has(at):
@@ -147,8 +154,12 @@ def _completed(judge, point):
     for at in judge.domain.points():
         if at is not None and all(at.get(name, size) == size for name, size in point.items()):
             return at
-    at = judge.domain.complete({**{name: 1 for name in judge.domain.free}, **point})
-    return at if at is not None and all(at.get(name) == size for name, size in point.items() if name in at) else None
+    at = judge.domain.complete({**dict.fromkeys(judge.domain.free, 1), **point})
+    return (
+        at
+        if at is not None and all(at.get(name) == size for name, size in point.items() if name in at)
+        else None
+    )
 
 
 def _smaller(judge, point):
@@ -172,7 +183,10 @@ def _smaller(judge, point):
             same.append(at)
     orders = [shown] if judge.domain.of is None else [shown, [n for n in judge.domain.of.every if n in shown]]
     firsts = [min(([at[name] for name in order] for at in same), default=None) for order in orders]
-    if any(first is None or first >= [point[name] for name in order] for first, order in zip(firsts, orders, strict=True)):
+    if any(
+        first is None or first >= [point[name] for name in order]
+        for first, order in zip(firsts, orders, strict=True)
+    ):
         return ""
     return "counterexample later in the order"
 
@@ -180,20 +194,22 @@ def _smaller(judge, point):
 def _of_sizes(claim, point, values):
     """Return what is wrong with the sizes at which a minimum is said to be another one."""
     from .domain import Domain
-    from .minima import _without, rounds
+    from .minima import rounds, without
 
     apart = [one for one in claim.conditions if claim.name not in names(one.left) | names(one.right)]
     tied = [one for one in claim.conditions if one not in apart]
-    domain = Domain(_without(claim, apart), values)
+    domain = Domain(without(claim, apart), values)
     if set(point) - set(domain.every) - {claim.name}:
         return "counterexample in names of no claim"
-    at = {**{name: 1 for name in domain.free}, **{k: v for k, v in point.items() if k != claim.name}}
+    at = {**dict.fromkeys(domain.free, 1), **{k: v for k, v in point.items() if k != claim.name}}
     at = domain.complete(at)
     if at is None or any(size < 1 for size in at.values()) or not domain.has(at):
         return "counterexample outside the domain"
     integers = rounds(claim.left) or any(one.sign == "|" for one in tied)
     found = at_sizes(claim, tied, at, values, integers=integers)
-    return {"true": "counterexample does not violate", "none": "counterexample outside the domain"}.get(found, "")
+    return {"true": "counterexample does not violate", "none": "counterexample outside the domain"}.get(
+        found, ""
+    )
 
 
 # ---- smaller claims with the same fault ----

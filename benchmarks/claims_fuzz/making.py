@@ -64,7 +64,9 @@ def positive(rng, names, degree=2):
 
 def strictly_positive(rng, names):
     """Return a formula that is above 0 for all sizes of at least 1."""
-    return rng.choice([add(positive(rng, names), num(1)), monomial(rng, names, 2), call("sqrt", var(rng.choice(names)))])
+    return rng.choice(
+        [add(positive(rng, names), num(1)), monomial(rng, names, 2), call("sqrt", var(rng.choice(names)))]
+    )
 
 
 def expand(tree):
@@ -96,7 +98,9 @@ def collect(tree):
             counts[base] = counts.get(base, 0) + times
         else:
             counts[base] = counts.get(base, 0) + times
-    return mul(*(num(base[1] ** times) if base[0] == "num" else power(base, times) for base, times in counts.items()))
+    return mul(
+        *(num(base[1] ** times) if base[0] == "num" else power(base, times) for base, times in counts.items())
+    )
 
 
 def condition(rng, names):
@@ -144,7 +148,11 @@ def _mixed(rng, one, other):
 def tree(rng, chosen, depth=2):
     """Return a random formula with functions in it; it may be negative or undefined somewhere."""
     if depth == 0 or rng.random() < 0.15:
-        return var(rng.choice(chosen)) if rng.random() < 0.7 else num(rng.choice([1, 2, 3, 5]), rng.choice([1, 1, 1, 2]))
+        return (
+            var(rng.choice(chosen))
+            if rng.random() < 0.7
+            else num(rng.choice([1, 2, 3, 5]), rng.choice([1, 1, 1, 2]))
+        )
     one, other = tree(rng, chosen, depth - 1), tree(rng, chosen, depth - 1)
     roll = rng.random()
     if roll < 0.25:
@@ -154,7 +162,11 @@ def tree(rng, chosen, depth=2):
     if roll < 0.62:
         return mul(one, other)
     if roll < 0.7:
-        return div(one, add(power(var(rng.choice(chosen)), 2), num(1))) if rng.random() < 0.5 else div(one, var(rng.choice(chosen)))
+        return (
+            div(one, add(power(var(rng.choice(chosen)), 2), num(1)))
+            if rng.random() < 0.5
+            else div(one, var(rng.choice(chosen)))
+        )
     if roll < 0.76:
         return one if one[0] == "num" else power(one, 2)
     name = rng.choice(["sqrt", "ceil", "floor", "abs", "max", "min", "log", "max", "min", "floor", "ceil"])
@@ -175,7 +187,13 @@ def tie(rng, names):
 def _ties(scale, rest):
     """Return formulas that a size may be said to be."""
     first = var(rest[0])
-    return [mul(scale, *map(var, rest)), mul(scale, first), power(first, 2), div(first, num(2)), add(first, num(1))]
+    return [
+        mul(scale, *map(var, rest)),
+        mul(scale, first),
+        power(first, 2),
+        div(first, num(2)),
+        add(first, num(1)),
+    ]
 
 
 # ---- spoiling ----
@@ -195,7 +213,9 @@ def put(tree, path, new):
         return new
     changed = list(tree)
     changed[path[0]] = put(tree[path[0]], path[1:], new)
-    return add(*changed[1:]) if tree[0] == "add" else mul(*changed[1:]) if tree[0] == "mul" else tuple(changed)
+    return (
+        add(*changed[1:]) if tree[0] == "add" else mul(*changed[1:]) if tree[0] == "mul" else tuple(changed)
+    )
 
 
 def spoil_tree(rng, tree):
@@ -210,7 +230,12 @@ def spoil_tree(rng, tree):
             new = num(2)
     elif one[0] == "add":
         index = rng.randrange(1, len(one))
-        new = rng.choice([add(*one[1:index], *one[index + 1 :]), add(*one[1:index], mul(num(-1), one[index]), *one[index + 1 :])])
+        new = rng.choice(
+            [
+                add(*one[1:index], *one[index + 1 :]),
+                add(*one[1:index], mul(num(-1), one[index]), *one[index + 1 :]),
+            ]
+        )
     elif one[0] == "pow":
         new = power(one[1], one[2] + rng.choice([1, -1]))
     elif one[0] == "mul" and one[1][0] == "num":

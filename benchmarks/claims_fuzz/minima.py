@@ -11,7 +11,9 @@ from .domain import Domain, related
 from .numbers import Real, UncertainError, UndefinedError, real
 from .trees import compiled, names, parts
 
-GRID = tuple(Fraction(2) ** (Fraction(j, 4).__floor__()) * Fraction([4, 5, 6, 7][j % 4], 4) for j in range(-16, 60))
+GRID = tuple(
+    Fraction(2) ** (Fraction(j, 4).__floor__()) * Fraction([4, 5, 6, 7][j % 4], 4) for j in range(-16, 60)
+)
 MOST = 150
 NARROW = mpmath.mpf(10) ** -9
 
@@ -27,7 +29,7 @@ def least(claim, values):
 
     apart = [one for one in claim.conditions if claim.name not in names(one.left) | names(one.right)]
     tied = [one for one in claim.conditions if one not in apart]
-    domain = Domain(_without(claim, apart), values)
+    domain = Domain(without(claim, apart), values)
     integers = rounds(claim.left) or any(one.sign == "|" for one in tied)
     seen = fuzzy = empty = 0
     for at in domain.points(500) if values is None else _sizes(domain):
@@ -64,12 +66,12 @@ def _sizes(domain):
             for values in product((1, 2, 3, 9), repeat=len(rest)):
                 at = {**dict(zip(rest, values, strict=True)), "L": count}
                 if sum(values) == total and "L" in domain.free:
-                    found = domain._tried(at)
+                    found = domain.point(at)
                     if found:
                         yield found
 
 
-def _without(claim, apart):
+def without(claim, apart):
     from dataclasses import replace
 
     return replace(claim, conditions=tuple(apart))
@@ -89,7 +91,9 @@ def at_sizes(claim, tied, at, values, *, integers):
 
     if values is not None:
         return _of_graph(claim, at, values, allowed, claimed)
-    places = [k for k in range(1, MOST) if allowed(k)] if integers else _places(claim, tied, at, values, allowed)
+    places = (
+        [k for k in range(1, MOST) if allowed(k)] if integers else _places(claim, tied, at, values, allowed)
+    )
     if not places:
         return "none"
     worths = [(worth(place), place) for place in places]
@@ -160,7 +164,13 @@ def _places(claim, tied, at, values, allowed):
                 border = compiled(other, values)(at)
                 if not isinstance(border, Real):
                     near = Fraction(1, 1000)
-                    tried += [border, border + near, border - near, Fraction(border) / 2, Fraction(border) * 2]
+                    tried += [
+                        border,
+                        border + near,
+                        border - near,
+                        Fraction(border) / 2,
+                        Fraction(border) * 2,
+                    ]
     return [place for place in tried if place > 0 and _allows(allowed, place)]
 
 
@@ -175,7 +185,11 @@ def _refined(worth, allowed, where, best):
     """Improve a place by smaller and smaller steps."""
     where, step = Fraction(where), Fraction(where) / 4
     for _ in range(90):
-        better = [(worth(place), place) for place in (where - step, where + step) if place > 0 and _allows(allowed, place)]
+        better = [
+            (worth(place), place)
+            for place in (where - step, where + step)
+            if place > 0 and _allows(allowed, place)
+        ]
         value, place = min(better, key=lambda pair: pair[0], default=(best, where))
         if value < best:
             best, where = value, place

@@ -91,7 +91,9 @@ def replace(tree, old, new):
     if tree == old:
         return new
     changed = [replace(one, old, new) if isinstance(one, tuple) else one for one in tree]
-    return add(*changed[1:]) if tree[0] == "add" else mul(*changed[1:]) if tree[0] == "mul" else tuple(changed)
+    return (
+        add(*changed[1:]) if tree[0] == "add" else mul(*changed[1:]) if tree[0] == "mul" else tuple(changed)
+    )
 
 
 # ---- computing ----

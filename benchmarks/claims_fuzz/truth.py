@@ -74,7 +74,9 @@ def decide(claim, values=None, *, thorough=False, seed=0):
     points = judge.domain.points()
     witness = claim.extra.get("witness")
     if witness:
-        points += [judge.domain._tried({name: size for name, size in witness.items() if name in judge.domain.free})]
+        points += [
+            judge.domain.point({name: size for name, size in witness.items() if name in judge.domain.free})
+        ]
     for at in points:
         if at is False:
             continue
@@ -141,7 +143,7 @@ def along(claim, domain, left, right, rest, share, far):
     """Return whether a claim about growth holds along one ray: true, false, open, undefined or outside."""
     ratios = []
     for big in far:
-        at = domain._tried({**rest, **{name: one * big for name, one in share.items()}})
+        at = domain.point({**rest, **{name: one * big for name, one in share.items()}})
         if not at:
             if at is None:
                 return "open"
