@@ -9,6 +9,7 @@ import re
 import sys
 import time
 from collections import Counter
+from pathlib import Path
 
 from .graphs import GRAPH_MAKERS, load_values
 from .judging import WORST, Finding, ask_command, examine, shrunk
@@ -24,8 +25,8 @@ def main(argv=None):
     unknown = [kind for kind in kinds if kind not in makers]
     if unknown:
         sys.exit(f"no kind {unknown[0]}; there are: {', '.join(makers)}")
-    tally, report = Tally(), open(args.report, "w", encoding="utf-8") if args.report else None  # noqa: SIM115
-    log = open(args.log, "w", encoding="utf-8") if args.log else None  # noqa: SIM115
+    tally, report = Tally(), Path(args.report).open("w", encoding="utf-8") if args.report else None  # noqa: SIM115
+    log = Path(args.log).open("w", encoding="utf-8") if args.log else None  # noqa: SIM115
     start = time.monotonic()
     for index in range(args.start, args.start + args.count):
         if args.minutes and time.monotonic() - start > 60 * args.minutes:
@@ -110,18 +111,29 @@ def as_record(finding, seed):
     """Return a finding as a line of JSON holds it."""
     claim, answer, truth = finding.claim, finding.answer, finding.truth
     return {
-        "fault": finding.fault, "kind": claim.kind, "graph": claim.graph, "policy": dict(claim.policy),
-        "text": claim.text(), "options": {k: v for k, v in claim.options.items()}, "outcome": answer.outcome,
-        "why": answer.reason, "point": answer.point, "truth": truth.value, "shown by": truth.point,
-        "twist": claim.twist, "seconds": round(answer.seconds, 2), "seed": seed,
-    }  # fmt: skip
+        "fault": finding.fault,
+        "kind": claim.kind,
+        "graph": claim.graph,
+        "policy": dict(claim.policy),
+        "text": claim.text(),
+        "options": dict(claim.options),
+        "outcome": answer.outcome,
+        "why": answer.reason,
+        "point": answer.point,
+        "truth": truth.value,
+        "shown by": truth.point,
+        "twist": claim.twist,
+        "seconds": round(answer.seconds, 2),
+        "seed": seed,
+    }
 
 
 def shown(record):
     """Return a finding in a line."""
     options = " ".join(f"{key}={value}" for key, value in record["options"].items())
     graph = " ".join(filter(None, [record["graph"], str(record["policy"] or "")]))
-    return f"{graph} {record['text']!r} {options} -> {record['outcome']} ({record['why']}) {record['point'] or ''}; {record['truth']} at {record['shown by']}"
+    came = f"{record['outcome']} ({record['why']}) {record['point'] or ''}"
+    return f"{graph} {record['text']!r} {options} -> {came}; {record['truth']} at {record['shown by']}"
 
 
 def plain(reason):

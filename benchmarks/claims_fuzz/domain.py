@@ -7,7 +7,6 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import product
 
-from .claim import Claim
 from .numbers import UncertainError, UndefinedError, compare
 from .trees import add, compiled, mul, names, num
 
@@ -15,8 +14,12 @@ SUMS = {0: 0, 1: 260, 2: 62, 3: 24, 4: 15, 5: 13, 6: 12}
 GRAPH_SUMS = {0: 0, 1: 120, 2: 40, 3: 20, 4: 14, 5: 12, 6: 12}
 SAMPLE = 720720**2 * 10**8
 HOLDS = {
-    ">=": lambda c: c >= 0, "<=": lambda c: c <= 0, ">": lambda c: c > 0, "<": lambda c: c < 0, "=": lambda c: c == 0,
-}  # fmt: skip
+    ">=": lambda c: c >= 0,
+    "<=": lambda c: c <= 0,
+    ">": lambda c: c > 0,
+    "<": lambda c: c < 0,
+    "=": lambda c: c == 0,
+}
 
 
 def related(left, sign, right):
@@ -52,7 +55,7 @@ def _of_sum(count, total):
 class Domain:
     """The points of a claim's domain, with the quantities of its graph."""
 
-    def __init__(self, claim: Claim, values=None):
+    def __init__(self, claim, values=None):
         self.claim = claim
         self.of = values
         self.fixed = dict(claim.at)
@@ -98,7 +101,7 @@ class Domain:
         return self.of is None or bool(self.varies) or self.of.allows(at)
 
     def points(self, most=0):
-        """Yield the points of the domain with small sums, by their sum, then in order; uncertain ones as None."""
+        """Return the points of the domain with small sums, by sum, then in order; uncertain ones as None."""
         sums = GRAPH_SUMS if self.of is not None else SUMS
         total = sums[min(len(self.free), 6)]
         found = []
@@ -111,6 +114,7 @@ class Domain:
         return found[:most] if most else found
 
     def point(self, at):
+        """Return a point with the tied sizes, None where it is uncertain, False where it is outside."""
         try:
             at = self.complete(at)
             return at if at is not None and self.has(at) else False
@@ -176,7 +180,7 @@ def _solved(left, right):
 
 
 def rays(domain, grows, rng):
-    """Yield functions of a number that goes to infinity: points along which the sizes that grow do so together."""
+    """Yield the sizes that stay, and the proportion in which the others grow together."""
     moving = [name for name in domain.free if name in grows]
     if not moving:
         return
@@ -194,7 +198,7 @@ def rays(domain, grows, rng):
 
 
 def _inside(domain, rest, moving, choices, rng):
-    """Yield values of what does not grow for which a far point is in the domain: small ones, then random ones."""
+    """Yield values of what does not grow with a far point in the domain: small ones, then random ones."""
     sums = GRAPH_SUMS if domain.of is not None else SUMS
     most = 12 if len(choices) > 1 else 30
     tried = list(small_points(len(rest), max(len(rest) + 5, sums[min(len(rest), 6)])))[

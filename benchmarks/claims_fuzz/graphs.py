@@ -22,15 +22,25 @@ PLAIN = (
     "memory.activations.peak",
 )
 GRAPHS = {
-    ("deep_linear", ()): PLAIN, ("linear", ()): PLAIN, ("mlp", ()): PLAIN, ("two_layer", ()): PLAIN, ("dot", ()): PLAIN,
-    ("matvec", ()): PLAIN, ("matmul", ()): ("flops.model", "bytes.forward"), ("lora", ()): PLAIN[:4], ("swiglu", ()): PLAIN[:4],
-    ("moe", ()): PLAIN[:4], ("attention_core", ()): ("flops.model", "memory.activations", "bytes.forward"),
-    ("attention", ()): PLAIN[:4], ("gpt", ()): PLAIN[:4], ("llama", ()): PLAIN[:3],
+    ("deep_linear", ()): PLAIN,
+    ("linear", ()): PLAIN,
+    ("mlp", ()): PLAIN,
+    ("two_layer", ()): PLAIN,
+    ("dot", ()): PLAIN,
+    ("matvec", ()): PLAIN,
+    ("matmul", ()): ("flops.model", "bytes.forward"),
+    ("lora", ()): PLAIN[:4],
+    ("swiglu", ()): PLAIN[:4],
+    ("moe", ()): PLAIN[:4],
+    ("attention_core", ()): ("flops.model", "memory.activations", "bytes.forward"),
+    ("attention", ()): PLAIN[:4],
+    ("gpt", ()): PLAIN[:4],
+    ("llama", ()): PLAIN[:3],
     ("mlp", (("checkpoint", "every:k"),)): ("memory.activations.peak", "memory.activations", "flops.model"),
     ("mlp", (("checkpoint", "sqrt"),)): ("memory.activations.peak",),
     ("deep_linear", (("checkpoint", "every:2"),)): ("memory.activations.peak", "flops.model"),
     ("deep_linear", (("precision", "fp32"),)): ("memory.activations", "memory.peak"),
-}  # fmt: skip
+}
 ALIASES = {"gpt": {"d": lambda at: divide_whole(at["h"], at["a"]), "t": lambda at: at["s"]}}
 WHEN = {"at_least": ">=", "equal": "=", "divides": "|"}
 
@@ -89,7 +99,7 @@ class Values:
         return found
 
     def _checked(self, name):
-        """Return the formula of a quantity as a function, if it has the values of the account at many sizes."""
+        """Return a quantity's formula as a function, if it has the values of the account at many sizes."""
         formula, conditions = self.expression(name), [_ready(one) for one in self.account[name].when]
         if formula is None or not self.every:
             return None
@@ -162,17 +172,23 @@ def tree_of(expr):
     inside = [tree_of(one) for one in expr.args]
     if expr.is_Add:
         return add(*inside)
-    if expr.is_Mul:
-        below = [one for one in inside if one[0] == "below"]
-        above = mul(*(one for one in inside if one[0] != "below"))
-        return div(above, mul(*(one[1] for one in below))) if below else above
-    if expr.is_Pow and str(expr.exp) == "1/2":
+    return _product(inside) if expr.is_Mul else _power(expr, inside)
+
+
+def _product(inside):
+    below = [one[1] for one in inside if one[0] == "below"]
+    above = mul(*(one for one in inside if one[0] != "below"))
+    return div(above, mul(*below)) if below else above
+
+
+def _power(expr, inside):
+    if not expr.is_Pow:
+        rules = {"Max": "max", "Min": "min", "ceiling": "ceil", "floor": "floor"}
+        return call(rules[type(expr).__name__], *inside)
+    if str(expr.exp) == "1/2":
         return call("sqrt", inside[0])
-    if expr.is_Pow and expr.exp.is_Integer:
-        base, exponent = inside[0], int(expr.exp)
-        return power(base, exponent) if exponent > 0 else ("below", power(base, -exponent))
-    rules = {"Max": "max", "Min": "min", "ceiling": "ceil", "floor": "floor"}
-    return call(rules[type(expr).__name__], *inside)
+    base, exponent = inside[0], int(expr.exp)
+    return power(base, exponent) if exponent > 0 else ("below", power(base, -exponent))
 
 
 def _about(rng):
@@ -192,7 +208,7 @@ def _condition(rng, formula):
 
 def graph_equality(rng):
     """Claim that a quantity is its formula."""
-    values, graph, policy, name, formula = _about(rng)
+    _, graph, policy, name, formula = _about(rng)
     formula = expand(formula) if rng.random() < 0.5 else formula
     claim = Claim(
         "graph equality", "relation", quantity(name), "=", formula, graph=graph, policy=policy, made=True
@@ -210,7 +226,7 @@ def graph_equality(rng):
 
 def graph_order(rng):
     """Claim a bound of a quantity."""
-    values, graph, policy, name, formula = _about(rng)
+    _, graph, policy, name, formula = _about(rng)
     sizes = sorted(names(formula))
     needed = _condition(rng, formula)
     conditions = (needed,) if needed else ()
@@ -233,7 +249,7 @@ def graph_order(rng):
 
 def graph_growth(rng):
     """Claim the leading order of a quantity."""
-    values, graph, policy, name, formula = _about(rng)
+    _, graph, policy, name, formula = _about(rng)
     formula = expand(formula)
     sizes = sorted(names(formula))
     grows = tuple(sorted(rng.sample(sizes, rng.randint(1, min(2, len(sizes))))))
@@ -284,7 +300,7 @@ def graph_growth(rng):
 
 def graph_threshold(rng):
     """Claim where a quantity reaches a formula."""
-    values, graph, policy, name, formula = _about(rng)
+    _, graph, policy, name, formula = _about(rng)
     size = rng.choice(sorted(names(formula)))
     flat = expand(formula)
     terms = flat[1:] if flat[0] == "add" else (flat,)
@@ -292,11 +308,7 @@ def graph_threshold(rng):
     from .trees import replace as put
 
     sign = rng.choice(["<=", ">=", "<", ">"])
-    made = (
-        True
-        if all(one[0] in ("mul", "var", "pow", "num") and not (one[0] == "num") for one in terms)
-        else None
-    )
+    made = True if all(one[0] in ("mul", "var", "pow", "num") and one[0] != "num" for one in terms) else None
     return Claim(
         "graph threshold",
         "iff",
@@ -341,7 +353,7 @@ def graph_minimum(rng):
 
 def graph_where(rng):
     """Claim something of quantities that are named by `where`."""
-    values, graph, policy, name, formula = _about(rng)
+    values, graph, policy, _, formula = _about(rng)
     first, second = rng.choice(
         [("params", "flops.model"), ("params", "memory.activations"), ("flops.forward", "flops.model")]
     )
@@ -401,7 +413,11 @@ def graph_bound(rng):
 
 
 GRAPH_MAKERS = {
-    "graph equality": (graph_equality, 6), "graph order": (graph_order, 8), "graph growth": (graph_growth, 8),
-    "graph threshold": (graph_threshold, 4), "graph bound": (graph_bound, 2),
-    "graph minimum": (graph_minimum, 2), "graph where": (graph_where, 3),
-}  # fmt: skip
+    "graph equality": (graph_equality, 6),
+    "graph order": (graph_order, 8),
+    "graph growth": (graph_growth, 8),
+    "graph threshold": (graph_threshold, 4),
+    "graph bound": (graph_bound, 2),
+    "graph minimum": (graph_minimum, 2),
+    "graph where": (graph_where, 3),
+}

@@ -150,20 +150,17 @@ def _of_point(claim, point, values):
 
 
 def _completed(judge, point):
-    """Return a point of the domain with the sizes that were printed, the others found; None where there is none."""
+    """Return a point of the domain with the sizes that were printed, or None."""
     for at in judge.domain.points():
         if at is not None and all(at.get(name, size) == size for name, size in point.items()):
             return at
     at = judge.domain.complete({**dict.fromkeys(judge.domain.free, 1), **point})
-    return (
-        at
-        if at is not None and all(at.get(name) == size for name, size in point.items() if name in at)
-        else None
-    )
+    agrees = at is not None and all(at.get(name) == size for name, size in point.items() if name in at)
+    return at if agrees else None
 
 
 def _smaller(judge, point):
-    """Return whether a failing point comes before: of a smaller sum, or of the same one and earlier in order."""
+    """Say whether a failing point comes before: of a smaller sum, or of the same one and earlier in order."""
     shown = sorted(set(point) & set(judge.domain.every))
     total = sum(point[name] for name in shown)
     same = []

@@ -1,4 +1,4 @@
-"""Makers of claims at the edge: about no sizes, at poles, by rules that hold for some values only, false far away."""
+"""Makers of claims at the edge: about no sizes, at poles, by rules that hold here and there; false far off."""
 
 from __future__ import annotations
 
@@ -78,17 +78,32 @@ def rewritten(rng):
     c, k = sub(var(chosen[0]), num(rng.randint(1, 6))), num(rng.choice([2, 3]))
     n = var(chosen[-1])
     rules = [
-        (call("sqrt", power(c, 2)), c), (call("sqrt", power(a, 2)), a), (call("abs", c), c), (call("abs", mul(a, b)), mul(call("abs", a), call("abs", b))),
-        (call("floor", add(a, b)), add(call("floor", a), call("floor", b))), (call("floor", add(a, n)), add(call("floor", a), n)),
-        (call("ceil", mul(k, div(n, num(3)))), mul(k, call("ceil", div(n, num(3))))), (mul(c, call("max", a, b)), call("max", mul(c, a), mul(c, b))),
-        (mul(c, call("min", a, b)), call("min", mul(c, a), mul(c, b))), (mul(num(-1), call("max", a, b)), call("min", mul(num(-1), a), mul(num(-1), b))),
-        (call("log", mul(a, b)), add(call("log", a), call("log", b))), (call("log", power(c, 2)), mul(num(2), call("log", c))),
-        (add(call("floor", div(n, k)), num(1)), call("ceil", div(n, k))), (div(mul(c, a), c), a), (mul(c, div(a, c)), a),
-        (call("sqrt", mul(c, a)), mul(call("sqrt", c), call("sqrt", a))), (call("ceil", call("sqrt", n)), add(call("floor", call("sqrt", sub(n, num(1)))), num(1))),
-        (call("floor", div(call("floor", div(n, k)), num(2))), call("floor", div(n, mul(k, num(2))))), (call("ceil", div(call("ceil", div(n, k)), num(2))), call("ceil", div(n, mul(k, num(2))))),
-        (call("max", a, call("min", a, b)), a), (call("max", power(a, 2), power(b, 2)), power(call("max", a, b), 2)), (call("sqrt", add(power(n, 2), num(1))), n),
-        (call("max", sub(n, num(3)), num(0)), sub(n, num(3))), (power(call("sqrt", c), 2), c), (call("floor", mul(num(-1), a)), mul(num(-1), call("ceil", a))),
-    ]  # fmt: skip
+        (call("sqrt", power(c, 2)), c),
+        (call("sqrt", power(a, 2)), a),
+        (call("abs", c), c),
+        (call("abs", mul(a, b)), mul(call("abs", a), call("abs", b))),
+        (call("floor", add(a, b)), add(call("floor", a), call("floor", b))),
+        (call("floor", add(a, n)), add(call("floor", a), n)),
+        (call("ceil", mul(k, div(n, num(3)))), mul(k, call("ceil", div(n, num(3))))),
+        (mul(c, call("max", a, b)), call("max", mul(c, a), mul(c, b))),
+        (mul(c, call("min", a, b)), call("min", mul(c, a), mul(c, b))),
+        (mul(num(-1), call("max", a, b)), call("min", mul(num(-1), a), mul(num(-1), b))),
+        (call("log", mul(a, b)), add(call("log", a), call("log", b))),
+        (call("log", power(c, 2)), mul(num(2), call("log", c))),
+        (add(call("floor", div(n, k)), num(1)), call("ceil", div(n, k))),
+        (div(mul(c, a), c), a),
+        (mul(c, div(a, c)), a),
+        (call("sqrt", mul(c, a)), mul(call("sqrt", c), call("sqrt", a))),
+        (call("ceil", call("sqrt", n)), add(call("floor", call("sqrt", sub(n, num(1)))), num(1))),
+        (call("floor", div(call("floor", div(n, k)), num(2))), call("floor", div(n, mul(k, num(2))))),
+        (call("ceil", div(call("ceil", div(n, k)), num(2))), call("ceil", div(n, mul(k, num(2))))),
+        (call("max", a, call("min", a, b)), a),
+        (call("max", power(a, 2), power(b, 2)), power(call("max", a, b), 2)),
+        (call("sqrt", add(power(n, 2), num(1))), n),
+        (call("max", sub(n, num(3)), num(0)), sub(n, num(3))),
+        (power(call("sqrt", c), 2), c),
+        (call("floor", mul(num(-1), a)), mul(num(-1), call("ceil", a))),
+    ]
     left, right = rng.choice(rules)
     conditions = (condition(rng, chosen),) if rng.random() < 0.3 else ()
     sign = rng.choice(["=", "=", "=", "<=", ">=", "<"])
@@ -114,10 +129,16 @@ def far(rng):
     gap = sub(one, num(c))
     witness = dict.fromkeys(chosen, 1) | {chosen[0]: c}
     rules = [
-        (power(gap, 2), ">=", num(1)), (power(gap, 2), ">", num(0)), (mul(num(c), one), "<=", add(num(c * c - 1), power(gap, 2), mul(num(c), gap))),
-        (call("abs", gap), ">=", num(1)), (call("max", one, num(c)), ">", num(c)), (mul(power(gap, 2), other), ">=", num(1)),
-        (mul(one, other), "<=", num(c)), (one, "<", num(c)), (power(one, 2), "<=", num(c * c - 1)),
-    ]  # fmt: skip
+        (power(gap, 2), ">=", num(1)),
+        (power(gap, 2), ">", num(0)),
+        (mul(num(c), one), "<=", add(num(c * c - 1), power(gap, 2), mul(num(c), gap))),
+        (call("abs", gap), ">=", num(1)),
+        (call("max", one, num(c)), ">", num(c)),
+        (mul(power(gap, 2), other), ">=", num(1)),
+        (mul(one, other), "<=", num(c)),
+        (one, "<", num(c)),
+        (power(one, 2), "<=", num(c * c - 1)),
+    ]
     left, sign, right = rng.choice(rules)
     if rng.random() < 0.6:
         left, right = expand(left), expand(right)

@@ -68,12 +68,19 @@ def growth(rng):
         return replace(claim, left=left, right=right, sign=rng.choice(["Theta", "~", "O"]), made=None)
     if roll < 0.4:
         pairs = [
-            (call("log", one), one), (mul(num(3), one, call("log", one)), power(one, 2)), (call("log2", one), call("log", one)),
-            (call("sqrt", add(power(one, 2), one)), one), (call("ceil", div(one, num(3))), one), (sub(call("sqrt", add(one, num(1))), call("sqrt", one)), num(1)),
-            (call("max", power(one, 2), mul(num(100), one)), power(one, 2)), (call("log", power(one, 2)), call("log", one)),
-            (div(add(power(one, 3), one), add(one, num(2))), power(one, 2)), (sub(call("sqrt", add(power(one, 2), one)), one), num(1)),
-            (call("abs", sub(num(9), one)), one), (call("min", power(one, 2), mul(num(7), one)), one),
-        ]  # fmt: skip
+            (call("log", one), one),
+            (mul(num(3), one, call("log", one)), power(one, 2)),
+            (call("log2", one), call("log", one)),
+            (call("sqrt", add(power(one, 2), one)), one),
+            (call("ceil", div(one, num(3))), one),
+            (sub(call("sqrt", add(one, num(1))), call("sqrt", one)), num(1)),
+            (call("max", power(one, 2), mul(num(100), one)), power(one, 2)),
+            (call("log", power(one, 2)), call("log", one)),
+            (div(add(power(one, 3), one), add(one, num(2))), power(one, 2)),
+            (sub(call("sqrt", add(power(one, 2), one)), one), num(1)),
+            (call("abs", sub(num(9), one)), one),
+            (call("min", power(one, 2), mul(num(7), one)), one),
+        ]
         left, right = rng.choice(pairs)
         return Claim("growth", "asymptotic", left, rng.choice(["~", "O", "Theta"]), right, grows=(grows[0],))
     return claim
@@ -95,75 +102,59 @@ def degree_of(tree, grows):
 
 def growth_if(rng):
     """Make a claim about growth under conditions."""
-    claim = growth(rng)
-    claim = replace(claim, kind="growth if")
+    claim = replace(growth(rng), kind="growth if")
     grows = list(claim.grows) or sorted(claim.names)
     rest = [name for name in claim.names if name not in grows]
     roll = rng.random()
-    one = var(grows[0])
-    if roll < 0.3 and rest:
-        other = var(rng.choice(rest))
-        needed = rng.choice(
-            [
-                Condition(one, ">=", mul(num(rng.choice([1, 2])), other)),
-                Condition(other, "|", one),
-                Condition(one, ">", other),
-            ]
-        )
-        return replace(claim, conditions=(needed,))
-    if roll < 0.45 and rest:
-        other = rng.choice(rest)
-        needed = rng.choice(
-            [
-                Condition(var(other), ">=", num(2)),
-                Condition(var(other), "=", num(1)),
-                Condition(var(other), ">", num(1)),
-            ]
-        )
-        return replace(claim, conditions=(needed,))
-    if roll < 0.53:
+    if roll < 0.15:
         return tied_growth(rng)
-    if roll < 0.63:
-        return replace(
-            claim,
-            conditions=(Condition(one, "<=", rng.choice([num(8), *map(var, rest)])),),
-            may_refuse=True,
-            made=None,
-        )
-    if roll < 0.85 and len(claim.names) > 1:
-        free = [name for name in claim.names if name != grows[0]]
-        binding = Condition(one, "=", mul(num(rng.choice([1, 2, 3])), *map(var, free[: rng.randint(1, 2)])))
-        grown = () if rng.random() < 0.6 else tuple(sorted({*claim.grows, *free}))
-        return replace(claim, conditions=(binding,), grows=grown, made=None, may_refuse=bool(grown))
-    if len(grows) > 1 and rng.random() < 0.4:
-        other, k = var(grows[1]), num(rng.choice([1, 2, 3]))
-        needed = Condition(one, rng.choice([">=", ">", "<="]), mul(num(rng.choice([1, 2, 3])), other))
-        left = sub(one, mul(k, other))
-        return Claim(
-            "growth if",
-            "asymptotic",
-            left,
-            rng.choice(["Theta", "O", "~"]),
-            rng.choice([one, other]),
-            (needed,),
-            grows=tuple(sorted((one[1], other[1]))),
-        )
+    if roll < 0.5 and rest:
+        return replace(claim, conditions=(_of_rest(rng, var(grows[0]), var(rng.choice(rest))),))
+    if roll < 0.6:
+        bound = Condition(var(grows[0]), "<=", rng.choice([num(8), *map(var, rest)]))
+        return replace(claim, conditions=(bound,), may_refuse=True, made=None)
+    if roll < 0.8 and len(claim.names) > 1:
+        return _made_equal(rng, claim, grows)
     if len(grows) > 1:
-        other = var(grows[1])
-        needed = rng.choice(
-            [
-                Condition(one, ">=", mul(num(rng.choice([1, 2, 3])), other)),
-                Condition(one, "=", power(other, 2)),
-                Condition(one, "=", mul(num(2), other)),
-            ]
-        )
-        return replace(
-            claim,
-            conditions=(needed,),
-            may_refuse=needed.right[0] == "pow",
-            made=claim.made if needed.sign != "=" else None,
-        )
-    return replace(claim, conditions=(Condition(one, ">=", num(rng.randint(2, 9))),))
+        return _between(rng, claim, var(grows[0]), var(grows[1]))
+    return replace(claim, conditions=(Condition(var(grows[0]), ">=", num(rng.randint(2, 9))),))
+
+
+def _of_rest(rng, one, other):
+    """Return a condition between what grows and what does not, or on the latter."""
+    return rng.choice(
+        [
+            Condition(one, ">=", mul(num(rng.choice([1, 2])), other)),
+            Condition(other, "|", one),
+            Condition(one, ">", other),
+            Condition(other, ">=", num(2)),
+            Condition(other, "=", num(1)),
+            Condition(other, ">", num(1)),
+        ]
+    )
+
+
+def _made_equal(rng, claim, grows):
+    """Make one size a product of the others."""
+    free = [name for name in claim.names if name != grows[0]]
+    product = mul(num(rng.choice([1, 2, 3])), *map(var, free[: rng.randint(1, 2)]))
+    grown = () if rng.random() < 0.6 else tuple(sorted({*claim.grows, *free}))
+    binding = Condition(var(grows[0]), "=", product)
+    return replace(claim, conditions=(binding,), grows=grown, made=None, may_refuse=bool(grown))
+
+
+def _between(rng, claim, one, other):
+    """Make a claim under a condition between two sizes that grow; terms cancel at its border now and then."""
+    needed = Condition(one, rng.choice([">=", ">", "<="]), mul(num(rng.choice([1, 2, 3])), other))
+    if rng.random() < 0.5:
+        left, right = sub(one, mul(num(rng.choice([1, 2, 3])), other)), rng.choice([one, other])
+        both = tuple(sorted((one[1], other[1])))
+        sign = rng.choice(["Theta", "O", "~"])
+        return Claim("growth if", "asymptotic", left, sign, right, (needed,), grows=both)
+    tied = rng.choice([needed, Condition(one, "=", power(other, 2)), Condition(one, "=", mul(num(2), other))])
+    return replace(
+        claim, conditions=(tied,), may_refuse=tied != needed, made=claim.made if tied == needed else None
+    )
 
 
 def tied_growth(rng):
@@ -209,11 +200,16 @@ def limit(rng):
     left, right = div(above, below), div(a, b) if names(a) | names(b) else num(a[1] / b[1])
     roll = rng.random()
     if roll < 0.15:
-        left, right = rng.choice([
-            (div(call("log", one), one), num(0)), (sub(call("sqrt", add(power(one, 2), one)), one), num(1, 2)),
-            (div(call("ceil", div(one, num(3))), one), num(1, 3)), (div(call("max", one, num(5)), one), num(1)),
-            (call("min", one, num(7)), num(7)), (div(one, call("sqrt", add(power(one, 2), num(3)))), num(1)),
-        ])  # fmt: skip
+        left, right = rng.choice(
+            [
+                (div(call("log", one), one), num(0)),
+                (sub(call("sqrt", add(power(one, 2), one)), one), num(1, 2)),
+                (div(call("ceil", div(one, num(3))), one), num(1, 3)),
+                (div(call("max", one, num(5)), one), num(1)),
+                (call("min", one, num(7)), num(7)),
+                (div(one, call("sqrt", add(power(one, 2), num(3)))), num(1)),
+            ]
+        )
         return Claim("limit", "lim", left, "=", right, name=name, made=True)
     claim = Claim("limit", "lim", left, "=", right, name=name, made=True)
     if roll < 0.3 and rest:

@@ -45,7 +45,7 @@ def equality(rng):
         (call("sqrt", add(power(one, 2), mul(num(2), one), num(1))), add(one, num(1))),
         (call("max", one, num(1)), one),
         (call("ceil", div(mul(num(k), one), num(k))), one),
-    ]  # fmt: skip
+    ]
     left, right = rng.choice(pairs)
     extra = polynomial(rng, chosen, terms=1, degree=2, constant=False)
     if rng.random() < 0.4:

@@ -13,10 +13,10 @@ LETTERS = ("n", "m", "L", "B", "D", "a", "p", "q", "x", "H", "F", "r")
 WORDS = ("n", "rows", "d_ff", "n_layer", "alpha", "L", "width", "B")
 
 
-def some_names(rng, most=3, words=False):
+def some_names(rng, most=3):
     """Return one to so many names."""
     count = rng.choice([1, 1, 2, 2, 2, 3][: 2 * most])
-    return sorted(rng.sample(WORDS if words else LETTERS, count))
+    return sorted(rng.sample(WORDS if rng.random() < 0.06 else LETTERS, count))
 
 
 def monomial(rng, names, degree=3):
@@ -107,23 +107,21 @@ def condition(rng, names):
     """Return a random condition on sizes."""
     one = rng.choice(names)
     others = [name for name in names if name != one]
-    pick = rng.random()
-    if not others or pick < 0.25:
-        sign = rng.choice([">=", ">=", ">", "<=", "<"])
-        return Condition(var(one), sign, num(rng.randint(2, 9)))
-    other = var(rng.choice(others))
-    if pick < 0.35:
-        return _mixed(rng, var(one), other)
-    if pick < 0.55:
-        scale = rng.choice([1, 1, 2, 3])
-        return Condition(var(one), rng.choice([">=", ">", "<=", "<"]), mul(num(scale), other))
-    if pick < 0.7:
-        return Condition(other, "|", var(one))
-    if pick < 0.8:
-        return Condition(call("sqrt", var(one)), rng.choice([">", ">=", "<"]), other)
-    if pick < 0.9:
-        return Condition(var(one), ">=", rng.choice([power(other, 2), add(other, num(rng.randint(1, 3)))]))
-    return Condition(mul(var(one), other), rng.choice([">=", "<="]), num(rng.choice([4, 6, 12])))
+    if not others or rng.random() < 0.25:
+        return Condition(var(one), rng.choice([">=", ">=", ">", "<=", "<"]), num(rng.randint(2, 9)))
+    other, one = var(rng.choice(others)), var(one)
+    if rng.random() < 0.13:
+        return _mixed(rng, one, other)
+    multiple = mul(num(rng.choice([1, 1, 2, 3])), other)
+    return rng.choice(
+        [
+            *[Condition(one, rng.choice([">=", ">", "<=", "<"]), multiple)] * 3,
+            *[Condition(other, "|", one)] * 2,
+            Condition(call("sqrt", one), rng.choice([">", ">=", "<"]), other),
+            Condition(one, ">=", rng.choice([power(other, 2), add(other, num(rng.randint(1, 3)))])),
+            Condition(mul(one, other), rng.choice([">=", "<="]), num(rng.choice([4, 6, 12]))),
+        ]
+    )
 
 
 def _mixed(rng, one, other):
@@ -131,48 +129,49 @@ def _mixed(rng, one, other):
     c = num(rng.randint(2, 12))
     return rng.choice(
         [
-            Condition(one, ">=", num(rng.choice([3, 5, 7]), 2)), Condition(mul(num(2), one), ">", num(7)),
-            Condition(mul(num(2), one), "=", mul(num(3), other)), Condition(add(one, other), ">=", c),
-            Condition(add(one, other), "=", add(c, num(2))), Condition(mul(one, other), "=", num(rng.choice([6, 12]))),
-            Condition(call("max", one, other), "<=", c), Condition(call("min", one, other), ">=", c),
-            Condition(power(one, 2), ">", other), Condition(power(one, 2), "<", mul(num(2), other)),
-            Condition(call("ceil", div(one, other)), ">=", num(2)), Condition(div(one, other), ">", num(3, 2)),
-            Condition(call("log2", one), ">=", other), Condition(num(rng.choice([2, 3])), "|", add(one, other)),
-            Condition(call("abs", sub(one, other)), "<=", num(1)), Condition(call("sqrt", mul(one, other)), ">=", c),
-            Condition(power(one, 2), "=", power(other, 2)), Condition(other, "|", add(one, num(1))),
-            Condition(sub(one, other), ">=", num(0)), Condition(num(0), "<", sub(one, mul(num(2), other))),
+            Condition(one, ">=", num(rng.choice([3, 5, 7]), 2)),
+            Condition(mul(num(2), one), ">", num(7)),
+            Condition(mul(num(2), one), "=", mul(num(3), other)),
+            Condition(add(one, other), ">=", c),
+            Condition(add(one, other), "=", add(c, num(2))),
+            Condition(mul(one, other), "=", num(rng.choice([6, 12]))),
+            Condition(call("max", one, other), "<=", c),
+            Condition(call("min", one, other), ">=", c),
+            Condition(power(one, 2), ">", other),
+            Condition(power(one, 2), "<", mul(num(2), other)),
+            Condition(call("ceil", div(one, other)), ">=", num(2)),
+            Condition(div(one, other), ">", num(3, 2)),
+            Condition(call("log2", one), ">=", other),
+            Condition(num(rng.choice([2, 3])), "|", add(one, other)),
+            Condition(call("abs", sub(one, other)), "<=", num(1)),
+            Condition(call("sqrt", mul(one, other)), ">=", c),
+            Condition(power(one, 2), "=", power(other, 2)),
+            Condition(other, "|", add(one, num(1))),
+            Condition(sub(one, other), ">=", num(0)),
+            Condition(num(0), "<", sub(one, mul(num(2), other))),
         ]
-    )  # fmt: skip
+    )
 
 
 def tree(rng, chosen, depth=2):
     """Return a random formula with functions in it; it may be negative or undefined somewhere."""
+    size = var(rng.choice(chosen))
     if depth == 0 or rng.random() < 0.15:
-        return (
-            var(rng.choice(chosen))
-            if rng.random() < 0.7
-            else num(rng.choice([1, 2, 3, 5]), rng.choice([1, 1, 1, 2]))
-        )
+        return size if rng.random() < 0.7 else num(rng.choice([1, 2, 3, 5]), rng.choice([1, 1, 1, 2]))
     one, other = tree(rng, chosen, depth - 1), tree(rng, chosen, depth - 1)
-    roll = rng.random()
-    if roll < 0.25:
-        return add(one, other)
-    if roll < 0.45:
-        return sub(one, other)
-    if roll < 0.62:
-        return mul(one, other)
-    if roll < 0.7:
-        return (
-            div(one, add(power(var(rng.choice(chosen)), 2), num(1)))
-            if rng.random() < 0.5
-            else div(one, var(rng.choice(chosen)))
-        )
-    if roll < 0.76:
-        return one if one[0] == "num" else power(one, 2)
     name = rng.choice(["sqrt", "ceil", "floor", "abs", "max", "min", "log", "max", "min", "floor", "ceil"])
-    if name in ("max", "min"):
-        return call(name, one, other)
-    return call(name, power(one, 2) if name == "sqrt" and rng.random() < 0.6 else one)
+    inside = (one, other) if name in ("max", "min") else (one,)
+    inside = (power(one, 2),) if name == "sqrt" and rng.random() < 0.6 else inside
+    return rng.choice(
+        [
+            *[add(one, other)] * 3,
+            *[sub(one, other)] * 2,
+            *[mul(one, other)] * 2,
+            rng.choice([div(one, add(power(size, 2), num(1))), div(one, size)]),
+            one if one[0] == "num" else power(one, 2),
+            *[call(name, *inside)] * 3,
+        ]
+    )
 
 
 def tie(rng, names):
@@ -241,7 +240,7 @@ def spoil_tree(rng, tree):
     elif one[0] == "mul" and one[1][0] == "num":
         new = mul(num(one[1][1] + rng.choice([1, -1, Fraction(1, 2)])), *one[2:])
     else:
-        name = var(sorted(trees.names(one))[0]) if trees.names(one) else num(2)
+        name = var(min(trees.names(one))) if trees.names(one) else num(2)
         new = rng.choice([mul(num(2), one), add(one, num(1)), sub(one, num(1)), mul(sub(name, num(1)), one)])
     return put(tree, path, new)
 

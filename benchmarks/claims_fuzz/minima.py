@@ -1,4 +1,4 @@
-"""Minima by trying values: integers one by one, real numbers on a grid that is refined, borders among them."""
+"""Minima by trying values: integers one by one, real numbers on a grid that is refined, and borders."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def at_sizes(claim, tied, at, values, *, integers):
 
 
 def _of_graph(claim, at, values, allowed, claimed):
-    """Return whether integers show that something is not the least: the formula at other numbers is not known here."""
+    """Return whether integers show that something is not the least; other numbers have no value here."""
     value = compiled(claim.left, values)
     found = {}
     for k in range(1, 40):

@@ -118,7 +118,7 @@ def _code(tree):
 
 @lru_cache(maxsize=4000)
 def _compiled(tree):
-    known = {**{name: rule for name, rule in FUNCTIONS.items()}, "divide": divide, "Fraction": Fraction}
+    known = {**FUNCTIONS, "divide": divide, "Fraction": Fraction}
     return eval(f"lambda at, of: {_code(tree)}", known)  # noqa: S307 - text made here, of numbers and names
 
 
@@ -176,16 +176,18 @@ def _factor(tree, style):
     if kind == "call":
         return _call(tree, style)
     if kind == "pow":
-        inside = _factor(tree[1], style)
-        inside = f"({inside})" if tree[1][0] == "pow" or inside.startswith("\\frac") else inside
-        if style == "unicode":
-            return inside + str(tree[2]).translate(SUPERSCRIPTS)
-        return f"{inside}^{{{tree[2]}}}" if style == "latex" else f"{inside}^{tree[2]}"
+        return _power(tree, style)
     if kind == "num" and tree[1].denominator == 1 and tree[1] >= 0:
         return str(tree[1])
-    if kind == "div" and style == "latex":
-        return _product(tree, style)
-    return f"({_sum(tree, style)})"
+    return _product(tree, style) if kind == "div" and style == "latex" else f"({_sum(tree, style)})"
+
+
+def _power(tree, style):
+    inside = _factor(tree[1], style)
+    inside = f"({inside})" if tree[1][0] == "pow" or inside.startswith("\\frac") else inside
+    if style == "unicode":
+        return inside + str(tree[2]).translate(SUPERSCRIPTS)
+    return f"{inside}^{{{tree[2]}}}" if style == "latex" else f"{inside}^{tree[2]}"
 
 
 def _call(tree, style):

@@ -60,6 +60,27 @@ class Judge:
         return sides[0]
 
 
+class Tried:
+    """What was seen at points: how many, how many of them uncertain, one where a side is undefined."""
+
+    def __init__(self, judge):
+        self.judge, self.seen, self.fuzzy, self.undefined = judge, 0, 0, None
+
+    def fails(self, at):
+        """Say whether the claim fails at a point; False and None are points outside, and uncertain ones."""
+        if not at:
+            self.fuzzy += at is None
+            return False
+        self.seen += 1
+        try:
+            return not self.judge.holds(at)
+        except UncertainError:
+            self.fuzzy += 1
+        except UndefinedError:
+            self.undefined = self.undefined or at
+        return False
+
+
 def decide(claim, values=None, *, thorough=False, seed=0):
     """Return what is true of a claim."""
     if claim.form in ("asymptotic", "lim"):
@@ -68,44 +89,21 @@ def decide(claim, values=None, *, thorough=False, seed=0):
         from .minima import least
 
         return least(claim, values)
-    judge = Judge(claim, values)
-    seen = fuzzy = 0
-    undefined = None
-    points = judge.domain.points()
-    witness = claim.extra.get("witness")
-    if witness:
-        points += [
-            judge.domain.point({name: size for name, size in witness.items() if name in judge.domain.free})
-        ]
-    for at in points:
-        if at is False:
-            continue
-        if at is None:
-            fuzzy += 1
-            continue
-        seen += 1
-        try:
-            if not judge.holds(at):
-                return Truth("false", at, seen, "" if not fuzzy else "fuzzy")
-        except UncertainError:
-            fuzzy += 1
-        except UndefinedError:
-            undefined = undefined or at
-    large = 800 if thorough else 100
-    for at in judge.domain.large(large, seed):
-        seen += 1
-        try:
-            if not judge.holds(at):
-                return Truth("false", at, seen, "large")
-        except UncertainError:
-            fuzzy += 1
-        except UndefinedError:
-            undefined = undefined or at
-    if undefined is not None:
-        return Truth("undefined", undefined, seen)
-    if not seen:
+    return _at_points(claim, Judge(claim, values), thorough=thorough, seed=seed)
+
+
+def _at_points(claim, judge, *, thorough, seed):
+    tried = Tried(judge)
+    witness = {k: v for k, v in claim.extra.get("witness", {}).items() if k in judge.domain.free}
+    shown = [judge.domain.point(witness)] if witness else []
+    for at in (*judge.domain.points(), *shown, *judge.domain.large(800 if thorough else 100, seed)):
+        if tried.fails(at):
+            return Truth("false", at, tried.seen)
+    if tried.undefined is not None:
+        return Truth("undefined", tried.undefined, tried.seen)
+    if not tried.seen:
         return Truth("open" if next(judge.domain.large(4000, seed + 2), None) else "empty")
-    return Truth("true" if claim.made and not fuzzy * 2 > seen else "open", None, seen)
+    return Truth("true" if claim.made and not tried.fuzzy * 2 > tried.seen else "open", None, tried.seen)
 
 
 # ---- what grows ----
