@@ -1,4 +1,4 @@
-"""Makers of claims at the edge: about no sizes, at poles, by rules that hold here and there; false far off."""
+"""Makers of claims at the edge: about no sizes, at poles, by rules that hold here and there; false far."""
 
 from __future__ import annotations
 
