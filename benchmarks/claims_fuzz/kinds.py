@@ -8,6 +8,7 @@ from .kinds_edge import captured, contradictory, far, pole, rewritten, wild
 from .kinds_growth import growth, growth_if, limit
 from .kinds_order import equal_order, equality, equality_if, order, order_if
 from .kinds_other import minimum, minimum_if, threshold, units, within
+from .kinds_wild import growing, lowest, tending
 
 
 def ready(rng, claim):
@@ -82,4 +83,7 @@ MAKERS = {
     "rewritten": (rewritten, 6),
     "wild": (wild, 6),
     "far": (far, 4),
+    "wild growth": (growing, 6),
+    "wild minimum": (lowest, 5),
+    "wild limit": (tending, 3),
 }

@@ -33,7 +33,7 @@ def least(claim, values):
     integers = rounds(claim.left) or any(one.sign == "|" for one in tied)
     seen = fuzzy = empty = 0
     for at in domain.points(500) if values is None else _sizes(domain):
-        if seen >= (40 if values is None else 12):
+        if seen >= (24 if values is None else 12):
             break
         if at is None:
             fuzzy += 1
@@ -103,12 +103,12 @@ def at_sizes(claim, tied, at, values, *, integers):
     scale = max(abs(best), mpmath.mpf(1))
     if claim.form == "argmin":
         return _place(claimed, integers, allowed, worth, best, scale)
-    gap = real(claimed) - best
-    if gap > NARROW * scale:
+    gap, open_end = real(claimed) - best, any(one.sign in "<>" for one in tied)
+    if abs(gap) <= NARROW * scale:
+        return "open" if open_end else "true"
+    if gap > 0 or (integers and where < MOST // 2):
         return "false"
-    if integers:
-        return "true" if abs(gap) <= NARROW * scale else "false" if where < MOST // 2 else "open"
-    return "true" if abs(gap) <= NARROW * scale else "false" if -gap > scale * mpmath.mpf("1e-5") else "open"
+    return "false" if not integers and -gap > scale * mpmath.mpf("1e-5") else "open"
 
 
 def _of_graph(claim, at, values, allowed, claimed):
@@ -184,7 +184,7 @@ def _allows(allowed, place):
 def _refined(worth, allowed, where, best):
     """Improve a place by smaller and smaller steps."""
     where, step = Fraction(where), Fraction(where) / 4
-    for _ in range(90):
+    for _ in range(50):
         better = [
             (worth(place), place)
             for place in (where - step, where + step)
@@ -195,6 +195,6 @@ def _refined(worth, allowed, where, best):
             best, where = value, place
         else:
             step /= 2
-        if step < where / 10**8:
+        if step < where / 10**6:
             break
     return best, where

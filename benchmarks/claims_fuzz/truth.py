@@ -68,7 +68,7 @@ class Tried:
 
     def fails(self, at):
         """Say whether the claim fails at a point; False and None are points outside, and uncertain ones."""
-        if not at:
+        if at is None or at is False:
             self.fuzzy += at is None
             return False
         self.seen += 1
