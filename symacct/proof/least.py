@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Number = int | Fraction
 
-MOST_OTHERS, LONGEST_SCAN, MOST_DEGREE = 36, 400, 24
+MOST_OTHERS, LONGEST_SCAN, MOST_DEGREE = 32, 400, 24
 SQUARES = (1, 4, 9, 25, 36)
 NEAR = Rational(1, 10**20)
 SHARES = tuple(Fraction(a, b) for a, b in ((1, 1000), (1, 10), (1, 3), (1, 2), (3, 2), (7, 3)))
@@ -80,7 +80,7 @@ def _others(space: Space) -> Iterator[Point]:
     yield from sorted(sample(space, (), MOST_OTHERS), key=lambda point: sum(point.values()))
     free = space.free
     if 0 < len(free) <= 3:
-        for values in product(SQUARES, repeat=len(free)):
+        for values in product(SQUARES[: 6 - len(free)], repeat=len(free)):
             if (found := space.whole(dict(zip(free, values, strict=True)))) is not None:
                 yield found
 
