@@ -166,8 +166,10 @@ def _why(made: Mapping[str, Any], left: Expr, right: Expr) -> str:
     proof = made["proof"]
     if proof["rule"] == "identity":
         return IDENTITY
+    if not names_of(normal(left - right)):
+        return A_NUMBER
     if proof.get("witness") == {"kind": "shift"}:
-        return ONE_SIGN if names_of(normal(left - right)) else A_NUMBER
+        return ONE_SIGN
     return ONE_BY_ONE if left.has(Max, Min) or right.has(Max, Min) else WITNESS
 
 

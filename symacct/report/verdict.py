@@ -138,7 +138,19 @@ def _instead(verdict: Verdict, style: Style) -> Iterator[Fact]:
             if found.ratio.is_Rational:
                 share = f"{digits(as_fraction(found.ratio - 1) * PERCENT)} %"
                 yield Fact("relative error", f"({claim} - {exact})/{exact} = {share}")
+    yield from _true_extremum(verdict, style)
     yield from _counterexample(verdict, style)
+
+
+def _true_extremum(verdict: Verdict, style: Style) -> Iterator[Fact]:
+    """Yield the least value, or its place, as it truly is, where one is proved."""
+    extremum, true = verdict.extremum, verdict.decision.limit
+    if extremum is None or extremum.form == "lim" or true is None or verdict.outcome != "refuted":
+        return
+    kind = "real" if extremum.name in verdict.box.real else "integer"
+    label = "least value" if extremum.form == "min" else "place"
+    at = f"{extremum.name} = " if extremum.form == "argmin" else ""
+    yield Fact(label, f"{at}{style.show(true)}, over {kind} {extremum.name}")
 
 
 def _words(verdict: Verdict) -> tuple[str, str]:
