@@ -118,7 +118,6 @@ def test_a_checkpoint_at_every_block(accounts, saves, outcome):
         ({}, "argmin_k memory.activations.peak = 2*sqrt(L)", "refuted"),
         ({"grads": "kept"}, "argmin_k memory.peak = sqrt(L)", "proved"),
         ({}, "argmin_k memory.peak = sqrt(L)", "refuted"),
-        ({}, "argmin_k memory.peak = sqrt(L*B/(B + D)) if B >= k*D, B*(B + D) >= D^2*L", "proved"),
         ({}, "argmin_k memory.peak = sqrt(L) if B >= k*D", "refuted"),
     ],
 )

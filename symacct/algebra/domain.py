@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from sympy import Add, Expr, Integer, Mul, Rational
 
 from symacct.algebra.condition import Condition, Kind
+from symacct.algebra.contradiction import contradictory
 from symacct.algebra.evaluate import names_of, substitute
 from symacct.algebra.feasible import weights
 from symacct.algebra.normal import normal
@@ -187,7 +188,7 @@ class _Making:
                 self.lower[name] = max(self.lower.get(name, 1), low)
 
     def is_certain(self, one: Condition) -> bool:
-        """Say whether a condition is seen to hold for all integers of at least 1, of which it speaks alone."""
+        """Say whether a condition is seen to hold for all integers of at least 1, and names no others."""
         return not set(one.names) & self.real and one.is_certain()
 
     def oriented(self, stated: Iterable[Condition]) -> Iterator[Condition]:
@@ -211,7 +212,9 @@ def is_whole(expr: Expr) -> bool:
 
 
 def _is_rational(expr: Expr) -> bool:
-    return bool(expr.is_rational_function(*expr.free_symbols)) if expr.free_symbols else bool(expr.is_Rational)
+    return (
+        bool(expr.is_rational_function(*expr.free_symbols)) if expr.free_symbols else bool(expr.is_Rational)
+    )
 
 
 def bound_of(condition: Condition) -> tuple[str, int | None, int | None] | None:
@@ -251,7 +254,12 @@ def is_empty(domain: Domain) -> bool:
     gaps: list[tuple[Expr, bool]] = []
     for one in domain.conditions:
         bound = bound_of(one)
-        if bound and bound[2] is not None and bound[0] not in domain.real and bound[2] < domain.least(bound[0]):
+        if (
+            bound
+            and bound[2] is not None
+            and bound[0] not in domain.real
+            and bound[2] < domain.least(bound[0])
+        ):
             return True
         if not one.names and not one.holds({}):
             return True
@@ -260,7 +268,8 @@ def is_empty(domain: Domain) -> bool:
             sign = sign_on_box(gap, _corner(gap, domain))[0]
             if sign == "negative" or (one.kind == "above" and sign in ("zero", "nonpositive")):
                 return True
-    return _is_contradiction(gaps, domain)
+    whole = [one for one in domain.conditions if not set(one.names) & domain.real]
+    return _is_contradiction(gaps, domain) or contradictory(whole)
 
 
 def _gaps(condition: Condition) -> Iterator[Expr]:
@@ -294,4 +303,3 @@ def _is_contradiction(gaps: Sequence[tuple[Expr, bool]], domain: Domain) -> bool
             column[Integer(1)] = column.get(Integer(1), Fraction(0)) + 1
         columns.append(column)
     return len(columns) > 1 and weights(columns, {Integer(1): Fraction(1)}) is not None
-

@@ -12,6 +12,7 @@ from sympy import Integer, Max, Min, ceiling, floor
 from symacct.algebra.budget import check_time
 from symacct.algebra.evaluate import names_of, substitute
 from symacct.algebra.normal import normal
+from symacct.algebra.stationary import is_convex, stationary
 from symacct.algebra.symbols import symbol
 from symacct.algebra.value import value_of
 from symacct.errors import FormulaError, LimitError, RuleError, SizeError
@@ -24,7 +25,6 @@ from symacct.planning.solve_defined import is_certain, needs_of
 from symacct.planning.solve_formula import BIND, Case
 from symacct.planning.solve_integers import MOST_TRIED, bounds, integer_set, joined, overlap
 from symacct.planning.solve_sides import derived_at, sides_at
-from symacct.planning.stationary import is_convex, stationary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

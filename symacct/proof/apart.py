@@ -81,7 +81,8 @@ class _Splits:
     def _one(self, value: Ratio, name: str) -> dict[str, Any] | None:
         word, finder = self.finder.words[name], self.finder
         slope: Ratio = (
-            {tuple(p for p in m if p[0] != name): c for m, c in value[0].items() if name in dict(m)}, value[1],
+            {tuple(p for p in m if p[0] != name): c for m, c in value[0].items() if name in dict(m)},
+            value[1],
         )  # fmt: skip
         slope = slope if word[0] == "max" else finder.box.negative(slope)
         if not finder.box.sure(slope):

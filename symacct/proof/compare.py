@@ -114,7 +114,9 @@ def compare_accounts(
     """
     names = list(dict.fromkeys((*first.source.sizes, *second.source.sizes)))
     said = read_conditions(assume, names)
-    known = {name: size for name, size in {**second.graph.bound, **first.graph.bound}.items() if size.is_Integer}
+    known = {
+        name: size for name, size in {**second.graph.bound, **first.graph.bound}.items() if size.is_Integer
+    }
     assumed = [one.substitute(known) for one in said.conditions]
     sides = [lookup(account)(quantity) for account in (first, second)]  # type: ignore[misc]
     domain = domain_of((*assumed, *merge((*sides[0].when, *sides[1].when))))

@@ -84,14 +84,16 @@ def _base(base: Expr) -> Callable[[Sizes], Number]:
     if isinstance(base, ceiling | floor_of):
         rounded, part = (ceil if isinstance(base, ceiling) else floor), _sum(read(base.args[0]))
         return lambda sizes: rounded(part(sizes))
-    if isinstance(base, Abs):
+    if isinstance(base, Abs | log):
         inside = _sum(read(base.args[0]))
-        return lambda sizes: inside(sizes) if inside(sizes) >= 0 else -inside(sizes)
-    if isinstance(base, log):
-        return _logarithm(_sum(read(base.args[0])))
+        return _absolute(inside) if isinstance(base, Abs) else _logarithm(inside)
     if base.is_Add or base.is_Rational:
         return _sum(read(base))
     return _other(base)
+
+
+def _absolute(inside: Callable[[Sizes], Number]) -> Callable[[Sizes], Number]:
+    return lambda sizes: max(inside(sizes), -inside(sizes))
 
 
 def _logarithm(inside: Callable[[Sizes], Number]) -> Callable[[Sizes], Number]:

@@ -61,9 +61,7 @@ def cut_conditions(text: str) -> tuple[str, tuple[str, ...]]:
     return f"{text[: start.start()]}{gap}{text[end:]}".rstrip(), conditions
 
 
-def read_conditions(
-    texts: Iterable[str], names: Collection[str], real: Collection[str] = ()
-) -> Conditions:
+def read_conditions(texts: Iterable[str], names: Collection[str], real: Collection[str] = ()) -> Conditions:
     """Return conditions, read.
 
     Sizes are integers, so that ``B > D`` is ``B >= D + 1``; ``sqrt(n) > k`` stays strict, and so does what

@@ -111,7 +111,9 @@ def decide(left: Expr, relation: str, right: Expr, domain: Domain | None = None)
     tried = try_points(left, right, EXACT[relation], where)
     if tried.point is not None:
         known = names_of(normal(where.apply(left - right)))
-        reason = "the two sides differ" if relation == "=" else "it fails at a point" if known else OTHER_NUMBER
+        reason = (
+            "the two sides differ" if relation == "=" else "it fails at a point" if known else OTHER_NUMBER
+        )
         return Decision("refuted", reason, tried.point)
     if tried.undefined:
         return Decision("undecided", tried.undefined)
@@ -138,15 +140,16 @@ def decide_within(claimed: Expr, exact: Expr, share: Fraction, domain: Domain) -
     tried = try_points(Abs(claimed - exact), part * Abs(exact), EXACT["<="], domain)
     if tried.point is not None:
         sizes = dict(tried.point.sizes)
-        values = (_value(side, sizes) for side in (claimed, exact))
-        point = Counterexample(tried.point.sizes, *values, smallest=tried.point.smallest)
+        left, right = (_value(side, sizes) for side in (claimed, exact))
+        point = Counterexample(tried.point.sizes, left, right, smallest=tried.point.smallest)
         return Decision("refuted", f"they differ by more than {float(share):.4g} of the exact one", point)
     if tried.undefined or not tried.points:
         return Decision("undecided", tried.undefined or NO_SIZES)
     for sign, relation in ((1, ">="), (-1, "<=")):
         room = sign * part * exact
         made = certify_together(
-            [(claimed, "<=", exact + room), (claimed, ">=", exact - room), (exact, relation, as_expr(0))], domain
+            [(claimed, "<=", exact + room), (claimed, ">=", exact - room), (exact, relation, as_expr(0))],
+            domain,
         )
         if made is not None:
             return Decision("proved", WITNESS, certificate=made)
@@ -178,7 +181,7 @@ def _why(made: Mapping[str, Any], left: Expr, right: Expr) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What came of trying a relation at points: how many held, the first that failed, where it has no value."""
+    """What came of points: how many held, the first that failed, where the relation has no value."""
 
     points: int
     point: Counterexample | None = None
@@ -254,7 +257,10 @@ def _cost(*exprs: Expr) -> int:
 
 
 def _at(point: Mapping[str, object], shown: Sequence[str]) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in sorted(point.items()) if name in shown) or "all sizes"
+    return (
+        ", ".join(f"{name} = {value}" for name, value in sorted(point.items()) if name in shown)
+        or "all sizes"
+    )
 
 
 def counterexample_at(
@@ -277,7 +283,9 @@ def counterexample_at(
         what = f"internal error: two ways to evaluate a claim disagree at {_at(point, list(point))}"
         got = f"{values[0]} against {values[1]}"
         raise DisagreementError(what, got=got, fix="please report this claim")
-    sizes = tuple((name, value) for name, value in sorted(point.items()) if name in {*shown, *_more(point, shown)})
+    sizes = tuple(
+        (name, value) for name, value in sorted(point.items()) if name in {*shown, *_more(point, shown)}
+    )
     return Counterexample(sizes, values[0], values[1], smallest=smallest)
 
 
@@ -318,7 +326,9 @@ def decide_growth(
         return Decision("refuted", f"{why} as {grown}", limit=limit, ray=ray.describe())
     made = certify_growth(left, relation, right, regime, rests)
     if made is not None:
-        return Decision("proved", _grown(relation, trends_of(sides, ways), grown), limit=limit, certificate=made)
+        return Decision(
+            "proved", _grown(relation, trends_of(sides, ways), grown), limit=limit, certificate=made
+        )
     return Decision("undecided", f"holds along {seen} rays as {grown}, not proved")
 
 
@@ -357,7 +367,11 @@ def _fails(left: Trend, relation: str, right: Trend, growing: Sequence[str]) -> 
         both = left.factor == 0 and (right.factor == 0 or relation == "O")
         return "" if both else "one side is 0 and the other is not"
     if left.order > right.order:
-        return "the ratio does not tend to 1" if relation == "~" else f"the ratio grows like a power of {', '.join(growing)}"
+        return (
+            "the ratio does not tend to 1"
+            if relation == "~"
+            else f"the ratio grows like a power of {', '.join(growing)}"
+        )
     if left.order < right.order:
         return {"O": "", "Theta": "the ratio tends to 0"}.get(relation, "the ratio does not tend to 1")
     same = relation != "~" or is_zero(left.factor - right.factor)
@@ -381,4 +395,3 @@ def ratio_limit(left: Expr, right: Expr, growing: Sequence[str]) -> Expr | None:
     except (RuleError, SizeError):
         return None
     return None if set(names_of(limit)) & set(growing) else limit
-

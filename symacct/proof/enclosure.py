@@ -1,11 +1,12 @@
-"""The sign of a formula at given sizes: exactly where it is rational, else by intervals that hold its value."""
+"""The sign of a formula at sizes: exactly where it is rational, else by intervals that hold its value."""
 
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
 from math import ceil as ceil_of
 from math import floor as floor_of
+from operator import add, mul
 from typing import TYPE_CHECKING, Any
 
 from mpmath.ctx_iv import MPIntervalContext
@@ -65,7 +66,7 @@ def sign_of(expr: Expr) -> Callable[[Sizes], int | None]:
 
 
 def sign_between(left: Expr, right: Expr) -> Callable[[Sizes], int | None]:
-    """Return a function that gives the sign of ``left - right`` at sizes, each side by itself where both are rational.
+    """Return a function that gives the sign of ``left - right`` at sizes, each side worked out by itself.
 
     It raises `UndefinedError` where a side has no value.
     """
@@ -172,21 +173,17 @@ class _Walk:
 
     def joined(self, expr: Expr, parts: list[Any]) -> Any:
         """Return the interval of a sum, a product or a function."""
-        if expr.is_Add:
-            return sum(parts[1:], parts[0])
-        if expr.is_Mul:
-            product = parts[0]
-            for part in parts[1:]:
-                product = product * part
-            return product
+        if expr.is_Add or expr.is_Mul:
+            return reduce(add if expr.is_Add else mul, parts)
         if isinstance(expr, Max | Min):
             choose = max if isinstance(expr, Max) else min
             return self.context.mpf([choose(one.a for one in parts), choose(one.b for one in parts)])
-        (inside,) = parts
-        if isinstance(expr, Abs):
-            return abs(inside)
-        if isinstance(expr, log):
-            return self.logarithm(inside)
+        return self.called(expr, parts[0])
+
+    def called(self, expr: Expr, inside: Any) -> Any:
+        """Return the interval of a function of one formula."""
+        if isinstance(expr, Abs | log):
+            return abs(inside) if isinstance(expr, Abs) else self.logarithm(inside)
         low, high = ends(inside)
         if low is None or high is None:
             return self.context.mpf(["-inf", "inf"])
@@ -235,7 +232,7 @@ class _Walk:
 
 def ends(interval: Any) -> tuple[Fraction | None, Fraction | None]:
     """Return both ends of an interval exactly; None for one that is infinite."""
-    low, high = (_exact(raw) for raw in interval._mpi_)  # noqa: SLF001 (mpmath has no other way to them)
+    low, high = (_exact(raw) for raw in interval._mpi_)
     return low, high
 
 

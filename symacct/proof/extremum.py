@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from sympy import Integer, ceiling, floor, fraction, together
+from sympy import Integer, ceiling, floor
 
-from symacct.algebra.domain import Domain
 from symacct.algebra.evaluate import evaluate, names_of, substitute
 from symacct.algebra.leading import degree_in, leading_term
 from symacct.algebra.normal import is_zero, normal
-from symacct.algebra.sign import sign_on_box
+from symacct.algebra.stationary import stationary
 from symacct.algebra.symbols import symbol
 from symacct.errors import FormulaError, RuleError, SizeError
 from symacct.proof.certified import certify_minimum, certify_tending
@@ -27,10 +26,11 @@ if TYPE_CHECKING:
     from sympy import Expr
 
     from symacct.algebra.condition import Condition
+    from symacct.algebra.domain import Domain
     from symacct.proof.case import Rest
     from symacct.proof.growth import Regime
 
-__all__ = ["Extremum", "is_convex", "judge_limit", "judge_minimum", "read_extremum", "stationary"]
+__all__ = ["Extremum", "judge_limit", "judge_minimum", "read_extremum"]
 
 HEAD = re.compile(r"\s*\\?(argmin|min|lim)_\{?(\w+)\}?\s*\(")
 BARE = re.compile(
@@ -104,7 +104,7 @@ def read_extremum(text: str) -> Extremum | None:
 
 
 def is_over_integers(name: str, inner: Expr, conditions: Collection[Condition]) -> bool:
-    """Say whether a minimum is one over integers: the formula rounds, or a condition says what the name divides."""
+    """Say whether a minimum is one over integers: the formula rounds, or the name divides by a condition."""
     divides = any(one.kind == "divides" and name in one.names for one in conditions)
     rounds = any(name in names_of(atom) for atom in inner.atoms(ceiling, floor))
     return divides or rounds
@@ -155,7 +155,7 @@ def _check_names(name: str, inner: Expr, claimed: Expr) -> None:
 
 
 def places(form: str, name: str, inner: Expr, claimed: Expr, domain: Domain) -> Iterator[Expr]:
-    """Yield where a formula may be least: as claimed, where the derivative is 0, at the ends of the domain."""
+    """Yield where a formula may be least: as claimed, where its derivative is 0, at the domain's ends."""
     if form == "argmin":
         yield claimed
         return
@@ -172,43 +172,6 @@ def places(form: str, name: str, inner: Expr, claimed: Expr, domain: Domain) -> 
         slope = gap.diff(symbol(name))
         if one.kind == "at_least" and slope != 0 and name not in names_of(slope):
             yield normal(symbol(name) - gap / slope)
-
-
-def stationary(inner: Expr, name: str, domain: Domain) -> Expr | None:
-    """Return the value above 0 where the derivative is 0, where that is a root of a quotient; else None.
-
-    >>> print(stationary(symbol("L") / symbol("k") + 4 * symbol("k"), "k", Domain()))
-    sqrt(L)/2
-    """
-    at = symbol(name)
-    top, _ = fraction(together(normal(inner).diff(at)))
-    top = normal(top)
-    parts: dict[Expr, Expr] = {}
-    for term in top.as_ordered_terms():
-        rest, power = term.as_independent(at)
-        exponent = power.as_powers_dict().get(at, Integer(0)) if power != 1 else Integer(0)
-        if power not in (1, at**exponent):
-            return None
-        parts[exponent] = parts.get(exponent, Integer(0)) + rest
-    if len(parts) != 2:
-        return None
-    low, high = sorted(parts)
-    ratio = normal(-parts[low] / parts[high])
-    if not (high - low).is_Integer or sign_on_box(ratio, domain.corner)[0] != "positive":
-        return None
-    return normal(ratio ** (Integer(1) / (high - low)))
-
-
-def is_convex(inner: Expr, name: str, domain: Domain) -> bool:
-    """Say whether the second derivative is not negative for all real values above 0."""
-    at = symbol(name)
-    top, below = fraction(together(normal(inner).diff(at, 2)))
-    signs = []
-    for part in (normal(top), normal(below)):
-        powers = [term.as_powers_dict().get(at, 0) for term in part.as_ordered_terms()]
-        lowest = min(powers)
-        signs.append(sign_on_box(normal(part * at**-lowest), {**domain.corner, name: 0})[0])
-    return all(sign in NOT_NEGATIVE for sign in signs)
 
 
 def judge_limit(

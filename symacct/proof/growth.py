@@ -48,7 +48,7 @@ class Regime:
 
 @dataclass(frozen=True, slots=True)
 class Ray:
-    """Fixed sizes, and multiples of one t for those that grow, or of its square where they must be squares."""
+    """Fixed sizes, and multiples of one t for those that grow; of its square where they are squares."""
 
     fixed: tuple[tuple[str, int], ...]
     multiples: tuple[tuple[str, int], ...]
@@ -91,6 +91,7 @@ def regimes_of(
         SizeError: the conditions hold what should grow fast, or do not say what grows with it.
 
     >>> from symacct.algebra.condition import Condition
+    >>> from symacct.algebra.symbols import symbol
     >>> D, H, K = map(symbol, "DHK")
     >>> found = regimes_of([Condition("equal", D, 2 * H * K)], {}, ("D", "H", "K"), frozenset())
     >>> found.growing, found.following
@@ -143,6 +144,7 @@ def rays(regime: Regime, exprs: Sequence[Expr]) -> list[Ray]:
     Raises:
         SizeError: a condition lets none of it grow.
 
+    >>> from symacct.algebra.symbols import symbol
     >>> regime = regimes_of([], {}, ("L",), frozenset())
     >>> rays(regime, [symbol("L") * symbol("B")])[0].describe()
     'B = 1'
@@ -228,7 +230,9 @@ def _refuse_held(regime: Regime) -> None:
                 others = [other for other in one.names if other not in regime.growing]
                 error = _held(name, [one], f"{one}")
                 if others:
-                    error.fix = f"let {', '.join(others)} grow too: as {', '.join((*regime.growing, *others))} -> oo"
+                    error.fix = (
+                        f"let {', '.join(others)} grow too: as {', '.join((*regime.growing, *others))} -> oo"
+                    )
                 raise error
 
 

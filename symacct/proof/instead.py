@@ -130,7 +130,9 @@ def _bound(difference: Expr, box: Domain) -> str | None:
 
 def _is_equal(difference: Expr, bound: str, box: Domain) -> bool:
     """Say whether a claim that is a bound of one kind is seen to be one of the other kind too."""
-    return is_zero(difference) or (difference.has(Max, Min) and is_shown(difference, SIGNS[OTHER[bound]], ZERO, box))
+    return is_zero(difference) or (
+        difference.has(Max, Min) and is_shown(difference, SIGNS[OTHER[bound]], ZERO, box)
+    )
 
 
 def leading_order(exact: Expr, claim: Expr, box: Domain, growing: tuple[str, ...]) -> LeadingOrder | None:

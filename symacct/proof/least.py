@@ -1,4 +1,4 @@
-"""A claimed least value, or its place, held against the least over one size, with the others at given sizes."""
+"""A claimed least value, or its place, against the least over one size, with the others at given sizes."""
 
 from __future__ import annotations
 
@@ -88,7 +88,14 @@ class _Case:
     """One choice of the other sizes."""
 
     def __init__(
-        self, form: str, name: str, inner: Expr, claimed: Expr, point: Point, tied: Sequence[Condition], domain: Domain
+        self,
+        form: str,
+        name: str,
+        inner: Expr,
+        claimed: Expr,
+        point: Point,
+        tied: Sequence[Condition],
+        domain: Domain,
     ) -> None:
         self.form, self.name, self.point = form, name, point
         values = {one: as_expr(value) for one, value in point.items() if one != name}
@@ -146,7 +153,7 @@ class _Case:
             return self.refuted(less, f"{self.name} = {less} gives less")
         if 0 in signs.values() or None in signs.values() or not self.never_reached():
             return Least(1 if 0 in signs.values() or self.real else 0)
-        lowest = min(tried, key=lambda value: self.number(value))
+        lowest = min(tried, key=self.number)
         kind = "real" if self.real else "integer"
         return self.refuted(lowest, f"no {kind} {self.name} gives so little")
 
@@ -164,7 +171,9 @@ class _Case:
         """Say whether the formula is above what is claimed for all values that are allowed."""
         assert self.inner is not None
         assert self.claimed is not None
-        most = min((high for one in self.tied if (high := _largest(one, self.name)) is not None), default=None)
+        most = min(
+            (high for one in self.tied if (high := _largest(one, self.name)) is not None), default=None
+        )
         if not self.real and most is not None and most < self.least + LONGEST_SCAN:
             return True
         if self.real and any(one.kind == "above" for one in self.tied):
@@ -204,7 +213,9 @@ class _Case:
         sign = sign_between(self.inner, here)
         for value in tried:
             if _safe(sign, {self.name: value}) == -1:
-                return self.misplaced(value, f"{self.name} = {value} gives less than {self.name} = {place} there", here)
+                return self.misplaced(
+                    value, f"{self.name} = {value} gives less than {self.name} = {place} there", here
+                )
         return Least(1)
 
     def misplaced(self, value: Number, why: str, here: Expr | None = None) -> Least:

@@ -256,11 +256,10 @@ def combination(finder: Finder, gap: Ratio) -> list[dict[str, Any]]:
         one for name, zero in finder.box.zeros.items() if zero[0]
         for one in _columns(finder, gap, Known(({"hypothesis": name},), zero, zero=True))
     ][:MOST_COLUMNS]  # fmt: skip
-    rows: list[dict[object, Fraction]] = []
-    for one in columns:
-        rows.append(
-            {**{(m, 1): c for m, c in one.moved.items()}, **{(m, -1): -c for m, c in one.moved.items()}}
-        )
+    rows: list[dict[object, Fraction]] = [
+        {**{(m, 1): c for m, c in one.moved.items()}, **{(m, -1): -c for m, c in one.moved.items()}}
+        for one in columns
+    ]
     right: dict[object, Fraction] = {(m, 1): c for m, c in target.items()}
     right |= {(m, -1): -c for m, c in target.items()}
     found = weights(rows, right) if rows else None

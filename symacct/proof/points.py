@@ -1,4 +1,4 @@
-"""Sizes of a domain to try a claim at: the smallest, those at a border, large ones; and the smallest that fail."""
+"""Sizes to try a claim at: the smallest, those at a border, large ones; and the smallest that fail."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 POINTS = 200
 SMALL, TRIES, BASES = 120, 4000, 6
-LADDER = tuple(sorted({*range(1, 9), *(2**k for k in range(4, 21)), *(3 * 2**k for k in range(2, 18)), 10**9}))
+LADDER = tuple(
+    sorted({*range(1, 9), *(2**k for k in range(4, 21)), *(3 * 2**k for k in range(2, 18)), 10**9})
+)
 SHARES = (Fraction(1), Fraction(1, 2), Fraction(7, 3), Fraction(1, 1000))
 MOST_CHECKS = 60_000
 LARGEST = 10**24
@@ -92,7 +94,7 @@ class Space:
                 yield found
 
     def beside(self, point: Point, exprs: Sequence[Expr]) -> Iterator[Point]:
-        """Yield points at the borders of conditions, and where a formula changes its sign, from one point on."""
+        """Yield points at the borders of conditions, and where a formula changes its sign, seen from one."""
         base = {name: point[name] for name in self.free}
         for name in self.free:
             for value in self._turns(name, base, exprs):
@@ -105,7 +107,7 @@ class Space:
                     yield found
 
     def _turns(self, name: str, base: Point, exprs: Sequence[Expr]) -> Iterator[int | Fraction]:
-        """Yield where a linear condition in a size is at its border, and between which values a sign changes."""
+        """Yield where a linear condition in a size is at its border, and where a sign changes."""
         for one in self.domain.conditions:
             gap = normal(one.left - one.right)
             slope = gap.diff(symbol(name)) if name in one.names and one.kind != "divides" else None
@@ -118,7 +120,7 @@ class Space:
 
 
 def turns(expr: Expr, name: str, base: Mapping[str, int | Fraction], least: int = 1) -> Iterator[int]:
-    """Yield integers next to which a formula changes its sign in one size, and those where it is nearest to 0."""
+    """Yield integers next to which a formula changes its sign in one size."""
     if name not in names_of(expr):
         return
     sign = sign_of(expr)

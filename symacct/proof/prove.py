@@ -19,7 +19,15 @@ from symacct.displayed import Displayed
 from symacct.errors import LimitError, SizeError, UsageError, unknown
 from symacct.nodes import Graph
 from symacct.proof.conditions import Conditions, cut_conditions, read_conditions
-from symacct.proof.decide import ASYMPTOTIC, Decision, along_rays, decide, decide_growth, decide_within, is_shown
+from symacct.proof.decide import (
+    ASYMPTOTIC,
+    Decision,
+    along_rays,
+    decide,
+    decide_growth,
+    decide_within,
+    is_shown,
+)
 from symacct.proof.extremum import Extremum, is_over_integers, judge_limit, judge_minimum, read_extremum
 from symacct.proof.growth import rays, regimes_of, together, ways_of
 from symacct.proof.instead import Instead, instead
@@ -262,7 +270,9 @@ class _Judging:
         conditions = (*self.said, *when)
         self.domain = domain_of(conditions, real=self.real)
         left, right = (self.domain.apply(side.expr) for side in (sides.left, sides.right))
-        made = Verdict(self.claim, Decision("undecided", ""), sides, left, right, self.domain, notes=sides.notes)
+        made = Verdict(
+            self.claim, Decision("undecided", ""), sides, left, right, self.domain, notes=sides.notes
+        )
         undefined = self.undefined(sides)
         if undefined is not None:
             return replace(made, decision=undefined)
@@ -272,12 +282,18 @@ class _Judging:
             decision, growing = self.of_growth(sides, conditions)
             return replace(made, decision=decision, growing=growing)
         if self.claim.tolerance is not None:
-            pair = (sides.right.expr, sides.left.expr) if self.is_exact_left() else (sides.left.expr, sides.right.expr)
+            pair = (
+                (sides.right.expr, sides.left.expr)
+                if self.is_exact_left()
+                else (sides.left.expr, sides.right.expr)
+            )
             return replace(made, decision=decide_within(*pair, self.claim.tolerance, self.domain))
-        return replace(made, decision=decide(sides.left.expr, self.claim.relation, sides.right.expr, self.domain))
+        return replace(
+            made, decision=decide(sides.left.expr, self.claim.relation, sides.right.expr, self.domain)
+        )
 
     def is_exact_left(self) -> bool:
-        """Say whether the left side is the derived one: an error is a share of that, else of the right side."""
+        """Say whether the left side is the derived one: an error is a share of it, else of the right."""
         left, right = self.claim.left.form == "quantity", self.claim.right.form == "quantity"
         return left and not right
 
@@ -309,14 +325,16 @@ class _Judging:
                 at = ", ".join(f"{name} = {size}" for name, size in zero.sizes)
                 why = f"it divides by {divisor}, which is 0 at {at}; --assume sizes without that"
                 return Decision("undecided", why)
-            return Decision("undecided", f"it divides by {divisor}, which could not be shown to be other than 0")
+            return Decision(
+                "undecided", f"it divides by {divisor}, which could not be shown to be other than 0"
+            )
         return None
 
-    def of_growth(
-        self, sides: Sides, conditions: tuple[Condition, ...]
-    ) -> tuple[Decision, tuple[str, ...]]:
+    def of_growth(self, sides: Sides, conditions: tuple[Condition, ...]) -> tuple[Decision, tuple[str, ...]]:
         """Return the first way of growing in which the claim is proved, else what came of the first."""
-        ways = ways_of(self.account, self.stated_growth, *(self.domain.apply(s.expr) for s in (sides.left, sides.right)))
+        ways = ways_of(
+            self.account, self.stated_growth, *(self.domain.apply(s.expr) for s in (sides.left, sides.right))
+        )
         tried: list[tuple[Decision, tuple[str, ...]]] = []
         for way in ways:
             try:
@@ -363,7 +381,7 @@ class _Judging:
     def of_quantity(
         self, name: str, place: Expr | None, when: Sequence[Condition], *, whole: bool
     ) -> tuple[list[Condition], tuple[str, ...]]:
-        """Return when a formula holds, seen over real values of what varies: that it divides is set aside, and said."""
+        """Return when a formula holds over real values of what varies: that it divides is set aside."""
         if whole:
             return list(when), ()
         kept: list[Condition] = []
@@ -380,7 +398,7 @@ class _Judging:
 
 
 def _is_bent(claim: Claim, name: str) -> bool:
-    """Say whether a name stands in a max, min or absolute value, which were read for integers of at least 1."""
+    """Say whether a name stands in a max, min or absolute value, which are read for integers."""
     trees = (claim.left, *(one.tree for one in claim.where))
     calls = (part for tree in trees for part in walk(tree) if part.form == "call" and part.name in BENT)
     return any(leaf.name == name for call in calls for leaf in walk(call) if leaf.form == "name")
@@ -460,7 +478,9 @@ def _explained(
 def _weaker(left: Expr, right: Expr, domain: Domain, ways: Sequence[tuple[str, ...]]) -> Instead:
     """Return what is true instead; a way of growing that conditions do not leave free is left out."""
     found = instead(left, right, domain, tuple(ways))
-    return replace(found, leading=tuple(one for one in found.leading if _is_free(left, right, domain, one.growing)))
+    return replace(
+        found, leading=tuple(one for one in found.leading if _is_free(left, right, domain, one.growing))
+    )
 
 
 def _is_free(left: Expr, right: Expr, domain: Domain, growing: tuple[str, ...]) -> bool:

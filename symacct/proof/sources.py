@@ -82,9 +82,7 @@ def variations(claim: Claim, account: Account, domain: Domain, facts: Facts) -> 
             yield words
 
 
-def parts(
-    claim: Claim, account: Account, domain: Domain, difference: Expr, facts: Facts
-) -> tuple[Part, ...]:
+def parts(claim: Claim, account: Account, domain: Domain, difference: Expr, facts: Facts) -> tuple[Part, ...]:
     """Return what each op has of a difference, and each weight that the claim counts by a quantity.
 
     The rest of the difference, if any, is the claim's own.

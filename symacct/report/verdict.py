@@ -20,8 +20,8 @@ from symacct.report.typed_units import in_unit, typed_unit
 from symacct.units import read_unit
 
 if TYPE_CHECKING:
-    from fractions import Fraction
     from collections.abc import Iterator, Sequence
+    from fractions import Fraction
 
     from sympy import Expr
 

@@ -71,7 +71,12 @@ class Read:
         with within(SECONDS):
             sides = resolve(self.claim, lookup(account, facts.quantity))
             results = tuple(self._results(sides, () if account is None else account.graph.order))
-        given = (*assumed, *read_conditions(where, self.claim.names).conditions, *sides.left.when, *sides.right.when)
+        given = (
+            *assumed,
+            *read_conditions(where, self.claim.names).conditions,
+            *sides.left.when,
+            *sides.right.when,
+        )
         put = (one.substitute(self.domain.replaced) for one in given)
         order = () if account is None else account.graph.order
         self.calculator = Calculator(scope, {"": Variant(results, merge(put))}, order=order)

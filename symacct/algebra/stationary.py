@@ -38,7 +38,7 @@ def stationary(inner: Expr, name: str, domain: Domain) -> Expr | None:
         return None
     low, high = sorted(parts)
     ratio = normal(-parts[low] / parts[high])
-    if not (high - low).is_Integer or sign_on_box(ratio, domain.lower)[0] != "positive":
+    if not (high - low).is_Integer or sign_on_box(ratio, domain.corner)[0] != "positive":
         return None
     return normal(ratio ** (Integer(1) / (high - low)))
 
@@ -56,5 +56,5 @@ def is_convex(inner: Expr, name: str, domain: Domain) -> bool:
     signs = []
     for part in (normal(top), normal(below)):
         powers = [term.as_powers_dict().get(at, 0) for term in part.as_ordered_terms()]
-        signs.append(sign_on_box(normal(part * at ** -min(powers)), {**domain.lower, name: 0})[0])
+        signs.append(sign_on_box(normal(part * at ** -min(powers)), {**domain.corner, name: 0})[0])
     return all(sign in NOT_NEGATIVE for sign in signs)
