@@ -86,7 +86,9 @@ def _sides(verdict: Verdict, style: Style) -> Iterator[Fact]:
     if verdict.sides is not None and verdict.left is not None and verdict.right is not None:
         unit = str(verdict.sides.left.unit)
         derived = "exact" if any(one.form == "quantity" for one in _trees(verdict)) else ""
-        for tree, expr in ((verdict.claim.left, verdict.left), (verdict.claim.right, verdict.right)):
+        pairs = ((verdict.claim.left, verdict.left), (verdict.claim.right, verdict.right))
+        is_place = verdict.extremum is not None and verdict.extremum.form == "argmin"
+        for tree, expr in pairs[:1] if is_place else pairs:
             if tree.form == "quantity":
                 yield Fact(tree.name, style.with_unit(expr, unit))
             elif derived and any(part.form == "quantity" for part in _within(tree, verdict)):
