@@ -118,13 +118,9 @@ def is_huge(expr: Expr, sizes: Sizes) -> bool:
     """
     for power in expr.atoms(Pow):
         if power.exp.free_symbols:
-            exponent, base = (compiled(part)(sizes) for part in (power.exp, power.base))
-            size = (
-                1
-                if base is None
-                else max(1, *(int(part).bit_length() for part in Fraction(base).as_integer_ratio()))
-            )
-            if exponent is not None and abs(exponent) * size > MOST_BITS:
+            exponent, base = compiled(power.exp)(sizes), Fraction(compiled(power.base)(sizes) or 2)
+            size = max(1, base.numerator.bit_length(), base.denominator.bit_length())
+            if exponent is not None and abs(Fraction(exponent)) * size > MOST_BITS:
                 return True
     return False
 

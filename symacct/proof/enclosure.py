@@ -233,7 +233,7 @@ class _Walk:
 
 
 def ends(interval: Any) -> tuple[Fraction | None, Fraction | None]:
-    """Return both ends of an interval; None for one that is infinite, a nearer bound for one that is very large."""
+    """Return both ends of an interval; None for one that is infinite, a bound for one of many digits."""
     low, high = (_exact(raw, upper=upper) for raw, upper in zip(interval._mpi_, (False, True), strict=True))
     return low, high
 
