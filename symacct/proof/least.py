@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Number = int | Fraction
 
-MOST_OTHERS, LONGEST_SCAN, MOST_DEGREE = 36, 400, 24
+MOST_OTHERS, LONGEST_SCAN, MOST_DEGREE = 32, 400, 24
 SQUARES = (1, 4, 9, 25, 36)
 NEAR = Rational(1, 10**20)
 SHARES = tuple(Fraction(a, b) for a, b in ((1, 1000), (1, 10), (1, 3), (1, 2), (3, 2), (7, 3)))
@@ -63,15 +63,16 @@ def compare_least(form: str, name: str, inner: Expr, claimed: Expr, domain: Doma
     others = Domain(domain.lower, apart, domain.real - {name}, domain.replaced)
     shown = {*names_of(inner), *names_of(claimed), *(n for one in tied for n in one.names)} - {name}
     space = Space(tuple(sorted(shown)), others)
-    points = 0
+    points, misplaced = 0, Least(0)
     for point in _others(space):
         check_time()
         case = _Case(form, name, inner, claimed, point, tied, domain)
         found = case.compared()
-        if found.point is not None:
+        if found.point is not None and len(found.point.places) != 1:
             return found
+        misplaced = misplaced if misplaced.point is not None else found
         points += found.points
-    return Least(points)
+    return misplaced if misplaced.point is not None else Least(points)
 
 
 def _others(space: Space) -> Iterator[Point]:
@@ -79,7 +80,7 @@ def _others(space: Space) -> Iterator[Point]:
     yield from sorted(sample(space, (), MOST_OTHERS), key=lambda point: sum(point.values()))
     free = space.free
     if 0 < len(free) <= 3:
-        for values in product(SQUARES, repeat=len(free)):
+        for values in product(SQUARES[: 6 - len(free)], repeat=len(free)):
             if (found := space.whole(dict(zip(free, values, strict=True)))) is not None:
                 yield found
 
@@ -164,8 +165,7 @@ class _Case:
     def refuted(self, value: Number, why: str) -> Least:
         """Return the counterexample with the value there."""
         assert self.claimed is not None
-        sizes = tuple((one, size) for one, size in self.point.items() if one != self.name)
-        return Least(0, Counterexample(sizes, normal(self.number(value)), self.claimed), why)
+        return Least(0, Counterexample(self.sizes, normal(self.number(value)), self.claimed), why)
 
     def never_reached(self) -> bool:
         """Say whether the formula is above what is claimed for all values that are allowed."""
@@ -202,11 +202,11 @@ class _Case:
         if place.is_Rational:
             exact = Fraction(int(place.p), int(place.q))
             if not self.allowed(exact):
-                return self.misplaced(tried[0], f"{self.name} = {place} is not allowed there")
+                return self.outside(f"{self.name} = {place} is not allowed there")
         elif not self.real:
-            return self.misplaced(tried[0], f"{self.name} = {place} is no integer there")
+            return self.outside(f"{self.name} = {place} is no integer there")
         elif not all(holder(one.substitute({self.name: place}))({}) for one in self.tied):
-            return self.misplaced(tried[0], f"{self.name} = {place} is not allowed there")
+            return self.outside(f"{self.name} = {place} is not allowed there")
         here = _put(self.inner, {self.name: place})
         if here is None:
             return Least(0)
@@ -218,13 +218,24 @@ class _Case:
                 )
         return Least(1)
 
-    def misplaced(self, value: Number, why: str, here: Expr | None = None) -> Least:
-        """Return the counterexample of a place: another one gives less, or it is not allowed."""
+    def misplaced(self, value: Number, why: str, here: Expr) -> Least:
+        """Return the counterexample of a place: another one gives less."""
         assert self.claimed is not None
-        sizes = tuple((one, size) for one, size in self.point.items() if one != self.name)
-        there = normal(self.number(value))
-        left = there if here is None else normal(here)
-        return Least(0, Counterexample(sizes, left, there, (self.claimed, as_expr(value))), why)
+        places = (self.claimed, as_expr(value))
+        return Least(0, Counterexample(self.sizes, normal(here), normal(self.number(value)), places), why)
+
+    def outside(self, why: str) -> Least:
+        """Return the counterexample of a place that is none of the values that are allowed."""
+        assert self.inner is not None
+        assert self.claimed is not None
+        there = _put(self.inner, {self.name: self.claimed})
+        value = self.claimed if there is None else normal(there)
+        return Least(0, Counterexample(self.sizes, value, value, (self.claimed,)), why)
+
+    @property
+    def sizes(self) -> tuple[tuple[str, int | Fraction], ...]:
+        """The sizes of the others."""
+        return tuple((one, size) for one, size in self.point.items() if one != self.name)
 
 
 def _put(expr: Expr, values: dict[str, Expr]) -> Expr | None:

@@ -336,18 +336,20 @@ class _Judging:
             self.account, self.stated_growth, *(self.domain.apply(s.expr) for s in (sides.left, sides.right))
         )
         tried: list[tuple[Decision, tuple[str, ...]]] = []
+        held: SizeError | None = None
         for way in ways:
             try:
                 regime = regimes_of(conditions, {}, way, self.real)
                 pair = sides.left.expr, self.claim.relation, sides.right.expr
                 decision = decide_growth(*pair, regime, self.rests())
-            except SizeError:
-                if self.stated_growth:
-                    raise
+            except SizeError as error:
+                held = held or error
                 continue
             tried.append((decision, regime.growing))
             if decision.outcome == "proved":
                 break
+        if held is not None and not tried:
+            raise held
         if not tried:
             if is_zero(sides.left.expr - sides.right.expr):
                 return decide(sides.left.expr, "=", sides.right.expr, self.domain), ()

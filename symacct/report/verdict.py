@@ -175,7 +175,9 @@ def _counterexample(verdict: Verdict, style: Style) -> Iterator[Fact]:
     if point is not None and verdict.extremum is not None:
         at = ", ".join(f"{name} = {_size(size)}" for name, size in point.sizes)
         values = f"{style.show(point.left)}, and {style.show(point.right)} is claimed"
-        if point.places:
+        if len(point.places) == 1:
+            values = f"{verdict.extremum.name} = {style.show(point.places[0])} is claimed, and not allowed"
+        elif point.places:
             claimed, best = (f"{verdict.extremum.name} = {style.show(place)}" for place in point.places)
             values = (
                 f"{style.show(point.left)} at {claimed}, as claimed, and {style.show(point.right)} at {best}"
