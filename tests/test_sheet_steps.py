@@ -414,7 +414,7 @@ def test_every_fixed_reason_has_chinese_words():
     found = [one for one in found if one not in {"", "{why} as {grown}"}] + [f"{one} as k" for one in failing]
     assert len(found) > 30
     for one in found:
-        plain = re.sub(r"\{[^{}]*\}", "k", one)
+        plain = re.sub(r"\{[^{}]*\}", "k", one.replace("{kind}", "real"))
         assert reason(plain, "zh") != plain, one
     assert reason("something of its own", "zh") == "something of its own"
 
