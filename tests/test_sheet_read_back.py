@@ -10,7 +10,7 @@ import pytest
 from symacct.claims import read_claim
 from symacct.proof.judge import _dtype, machine_of
 from symacct.proof.prove import prove
-from symacct.report.read_line import read_line
+from symacct.proof.read_line import read_line
 from symacct.sheet.layout import read_layout, shipped_layouts
 from symacct.sheet.making import of_layout
 from symacct.sheet.markdown import _math

@@ -27,6 +27,7 @@ from symacct.proof.certificate import (
     with_said,
 )
 from symacct.proof.ledger import with_ledger
+from symacct.proof.read_line import read_line
 from symacct.proof.rests import rests_of
 from symacct.terms import flops_scope
 
@@ -143,7 +144,7 @@ def certify(verdict: Verdict, account: Account | None = None) -> Certified:
     whole = None if account is None or verdict.outcome != "proved" else _with_rows(made, verdict, account)
     note = f"with the rows that {_total(verdict)} is the sum of" if whole else "of the formulas alone"
     rests = [] if account is None else rests_of(verdict.claim, account)
-    said = with_said(whole or made, text=verdict.stated, rests=rests)
+    said = with_said(whole or made, text=verdict.stated, read=read_line(verdict), rests=rests)
     return Certified(said or whole or made, note)
 
 

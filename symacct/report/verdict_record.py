@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from symacct.algebra.normal import is_zero
 from symacct.printers import latex, text
 from symacct.report.conditions import listed
-from symacct.report.read_line import read_line
+from symacct.proof.read_line import read_line
 
 if TYPE_CHECKING:
     from sympy import Expr
