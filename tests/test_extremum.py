@@ -110,4 +110,4 @@ def test_the_words_of_a_counterexample_name_both_lengths():
     """What is claimed and what gives less each have their value."""
     verdict = prove(derive(load("mlp"), checkpoint="every:k"), BEST[0])
     assert "36 at k = 2, as claimed, and 107/3 at k = 3/2" in str(facts_of(verdict, None))
-    assert point_record(verdict.decision.point)["places"] == ["2", "2*sqrt(6)/3"]
+    assert point_record(verdict.decision.point)["places"] == ["2", "3/2"]

@@ -51,8 +51,10 @@ def test_conditions_of_the_derivation_stand_beside_those_of_the_claim(stated, co
 
 
 def test_sizes_that_grow_together_keep_their_proportion():
-    """n/m has no bound of its own."""
+    """n/m has no bound of its own, so that nothing is proved of it."""
     (row,), text, _ = shown(claim("n*m + n^2 = O(n*m)"))
+    assert row.mark == "undecided"
+    (row,), text, _ = shown(claim("n*m + n = O(n*m)"))
     assert row.mark == "proved"
     assert "as m , n -> oo in fixed proportion" in text.replace("m,", "m ,")
     assert "proportion" not in shown(claim("n + 1 ~ n"))[1]

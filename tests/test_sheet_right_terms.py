@@ -15,7 +15,7 @@ CHAIN = {"graph": "deep_linear"}
 CASES = {
     "a format's step": ({}, "epsilon(bf16) = 4*epsilon(fp16)", "epsilon(bf16) = 1/128"),
     "a peak, in the unit claimed": ({"on": "h100-sxm"}, "peak = 1979 TFLOP/s", "peak = 989.5 TFLOP/s"),
-    "an amount without a decimal form": ({}, "1 GB/3 = 300 MB", "1 GB/3 = 1000 MB/3"),
+    "an amount without a decimal form": ({}, "1 GB/3 = 300 MB", "(1 GB)/3 = (1000 MB)/3"),
     "a threshold": (
         CHAIN,
         "flops.model >= 5*B*D^2*L iff L >= 3",

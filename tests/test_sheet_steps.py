@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
 import re
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from importlib import resources
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -20,7 +22,10 @@ from symacct.algebra.normal import is_zero, normal, total
 from symacct.algebra.symbols import symbol
 from symacct.errors import FormulaError
 from symacct.nodes import Node, walk
+from symacct.proof import decide
+from symacct.proof.decide import A_NUMBER, IDENTITY, NO_SIZES, ONE_BY_ONE, ONE_SIGN, OTHER_NUMBER, WITNESS
 from symacct.proof.prove import prove
+from symacct.proof.threshold import BOTH_WAYS
 from symacct.readers.claim_files import find_claim_file, read_claim_file
 from symacct.readers.files import load
 from symacct.sheet import steps_claims
@@ -330,20 +335,17 @@ def test_bounds_thresholds_and_calculations(told):
         ("1/n", "c/C", "C/c"),
     ],
 )
-def test_a_difference_is_called_linear_where_it_is(left, right, bound):
-    """By second differences over the size, 0 for what is linear and not for a cubic or a quotient."""
+def test_a_threshold_is_proved_on_either_side(left, right, bound):
+    """By a certificate of both directions, whether the difference is linear in the size or not."""
     way = "<" if left == "1/n" else ">"
     found = prove(None, f"{left} > {right} iff n {way} {bound}")
     assert found.outcome == "proved"
-    here = {"c": 3, "C": 5, "W": 7}
-    at = [evaluate((found.left - found.right).subs(symbol("n"), n), here) for n in (1, 2, 3, 4)]
-    bends = [at[k] - 2 * at[k + 1] + at[k + 2] for k in (0, 1)]
-    linear = all(one == 0 for one in bends)
-    assert found.decision.reason.startswith("the difference is linear in n") == linear
-    assert (
-        linear
-        or found.decision.reason == "the difference changes its sign there, and nowhere else as n grows"
-    )
+    assert found.decision.certificate is not None
+    assert found.decision.reason == BOTH_WAYS
+    for sizes in product((1, 2, 5, 8), repeat=4):
+        given = dict(zip(("n", "c", "C", "W"), map(Fraction, sizes), strict=True))
+        one, other, edge = (eval(text.replace("^", "**"), {}, given) for text in (left, right, bound))  # noqa: S307
+        assert (one > other) == (given["n"] < edge if way == "<" else given["n"] > edge)
 
 
 def test_a_difference_that_is_a_number_has_no_coefficients():
@@ -401,10 +403,18 @@ def test_every_fixed_reason_has_chinese_words():
     """The texts of decisions are read out of the sources of the engine; names stand for what is put in."""
     folder = resources.files("symacct.proof")
     text = "\n".join(one.read_text(encoding="utf-8") for one in folder.iterdir() if one.name.endswith(".py"))
-    found = re.findall(r'Decision\(\s*"(?:proved|refuted|undecided)",\s*f?"([^"]*)"\s*[,)]', text)
-    assert len(found) > 20
+    decided = r'Decision\(\s*"(?:proved|refuted|undecided)",\s*(?:tried\.undefined or )?f?"([^"]*)"\s*[,)]'
+    called = r'\b(?:self\.refuted|self\.misplaced|Least)\([^"\n]*f?"([^"]*)"'
+    found = [*re.findall(decided, text), *re.findall(called, text), *re.findall(r'\bwhy = f?"([^"]*)"', text)]
+    found += [IDENTITY, ONE_SIGN, A_NUMBER, OTHER_NUMBER, WITNESS, ONE_BY_ONE, NO_SIZES, BOTH_WAYS]
+    failing = [
+        one for one in re.findall(r'"([^"]*)"', inspect.getsource(decide._fails)) if one.startswith("the ")
+    ]
+    assert len(failing) > 3
+    found = [one for one in found if one not in {"", "{why} as {grown}"}] + [f"{one} as k" for one in failing]
+    assert len(found) > 30
     for one in found:
-        plain = re.sub(r"\{[^{}]*\}", "k", one)
+        plain = re.sub(r"\{[^{}]*\}", "k", one.replace("{kind}", "real"))
         assert reason(plain, "zh") != plain, one
     assert reason("something of its own", "zh") == "something of its own"
 

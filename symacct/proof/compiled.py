@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import ceil, floor, isqrt
 from typing import TYPE_CHECKING
 
-from sympy import Abs, Max, Min, ceiling, log
+from sympy import Abs, Max, Min, Pow, ceiling, log
 from sympy import floor as floor_of
 
 from symacct.algebra.evaluate import evaluate, names_of
@@ -25,6 +25,8 @@ Number = int | Fraction
 Value = Number | None
 Function = Callable[[Sizes], Value]
 HALF = Fraction(1, 2)
+MOST_BITS = 20_000
+"""A power of more digits than this is not worked out."""
 
 
 class NoValueError(Exception):
@@ -107,10 +109,28 @@ def _logarithm(inside: Callable[[Sizes], Number]) -> Callable[[Sizes], Number]:
     return value
 
 
+def is_huge(expr: Expr, sizes: Sizes) -> bool:
+    """Say whether a formula has a power whose exponent is too large to be worked out at these sizes.
+
+    >>> from symacct.algebra.symbols import symbol
+    >>> is_huge(2 ** symbol("n"), {"n": 64}), is_huge(2 ** symbol("n"), {"n": 10**9})
+    (False, True)
+    """
+    for power in expr.atoms(Pow):
+        if power.exp.free_symbols:
+            exponent, base = compiled(power.exp)(sizes), Fraction(compiled(power.base)(sizes) or 2)
+            size = max(1, base.numerator.bit_length(), base.denominator.bit_length())
+            if exponent is not None and abs(Fraction(exponent)) * size > MOST_BITS:
+                return True
+    return False
+
+
 def _other(base: Expr) -> Callable[[Sizes], Number]:
     names = names_of(base)
 
     def value(sizes: Sizes) -> Number:
+        if is_huge(base, sizes):
+            raise NoValueError
         try:
             found = evaluate(base, {name: sizes[name] for name in names})
         except (FormulaError, RuleError, SizeError):

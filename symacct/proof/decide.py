@@ -167,10 +167,13 @@ def is_shown(left: Expr, relation: str, right: Expr, domain: Domain) -> bool:
 def _why(made: Mapping[str, Any], left: Expr, right: Expr) -> str:
     """Return why a relation holds, by the rule of its certificate."""
     proof = made["proof"]
-    if proof["rule"] == "identity":
+    gap = normal(left - right)
+    if proof["rule"] == "identity" or gap == 0:
         return IDENTITY
+    if not names_of(gap):
+        return A_NUMBER
     if proof.get("witness") == {"kind": "shift"}:
-        return ONE_SIGN if names_of(normal(left - right)) else A_NUMBER
+        return ONE_SIGN
     return ONE_BY_ONE if left.has(Max, Min) or right.has(Max, Min) else WITNESS
 
 

@@ -15,7 +15,7 @@ from sympy import Abs, Max, Min, Rational, ceiling, expand_log, floor, log
 from symacct.algebra.evaluate import evaluate, names_of
 from symacct.algebra.normal import is_zero, normal
 from symacct.errors import RuleError, SizeError
-from symacct.proof.compiled import compiled, compiled_condition
+from symacct.proof.compiled import MOST_BITS, compiled, compiled_condition, is_huge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -118,6 +118,8 @@ def holder(condition: Condition) -> Callable[[Sizes], bool]:
 
 def _is_zero(expr: Expr, sizes: Sizes) -> bool:
     """Say whether a formula is seen to be 0 at sizes, by exact arithmetic on roots."""
+    if is_huge(expr, sizes):
+        return False
     try:
         value = evaluate(expr, sizes)
         return is_zero(normal(expand_log(value, factor=True)) if value.has(log) else value)
@@ -231,13 +233,22 @@ class _Walk:
 
 
 def ends(interval: Any) -> tuple[Fraction | None, Fraction | None]:
-    """Return both ends of an interval exactly; None for one that is infinite."""
-    low, high = (_exact(raw) for raw in interval._mpi_)
+    """Return both ends of an interval; None for one that is infinite, a bound for one of many digits."""
+    low, high = (_exact(raw, upper=upper) for raw, upper in zip(interval._mpi_, (False, True), strict=True))
     return low, high
 
 
-def _exact(raw: tuple[int, int, int, int]) -> Fraction | None:
-    sign, digits, exponent, _ = raw
-    if not digits and exponent:
-        return None
-    return Fraction(-digits if sign else digits) * Fraction(2) ** exponent
+def _exact(raw: tuple[int, int, int, int], *, upper: bool) -> Fraction | None:
+    """Return a number exactly, and one of many digits rounded: up as an upper end, down as a lower one."""
+    sign, digits, exponent, bits = raw
+    if not digits:
+        return None if exponent else Fraction(0)
+    size = exponent + bits
+    if abs(size) <= MOST_BITS:
+        return Fraction(-digits if sign else digits) * Fraction(2) ** exponent
+    outward = bool(sign) != upper
+    if size > 0:
+        bound = None if outward else Fraction(2) ** MOST_BITS
+    else:
+        bound = Fraction(1, 2**MOST_BITS) if outward else Fraction(0)
+    return bound if bound is None or not sign else -bound

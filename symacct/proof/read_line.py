@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from symacct.proof.prove import Verdict
     from symacct.syntax import Tree
 
-ALONE = "integers of at least 1"
+ALONE, REAL = "integers of at least 1", "positive real numbers"
 
 
 def read_line(verdict: Verdict) -> str:
@@ -54,6 +54,7 @@ def _with_facts(claim: Claim, text: str) -> Claim:
 def names_line(verdict: Verdict, account: Account | None) -> str:
     """Return what each name of a claim is; nothing where it has none."""
     claim = _with_facts(verdict.claim, verdict.written or verdict.claim.text)
+    real = dict.fromkeys(verdict.box.real, REAL)
     if account is None:
-        return names_said(claim, {}, ALONE)
-    return names_said(claim, account.graph.sizes, f"sizes of {account.graph.name}")
+        return names_said(claim, real, ALONE)
+    return names_said(claim, {**real, **account.graph.sizes}, f"sizes of {account.graph.name}")

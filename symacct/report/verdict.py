@@ -86,7 +86,9 @@ def _sides(verdict: Verdict, style: Style) -> Iterator[Fact]:
     if verdict.sides is not None and verdict.left is not None and verdict.right is not None:
         unit = str(verdict.sides.left.unit)
         derived = "exact" if any(one.form == "quantity" for one in _trees(verdict)) else ""
-        for tree, expr in ((verdict.claim.left, verdict.left), (verdict.claim.right, verdict.right)):
+        pairs = ((verdict.claim.left, verdict.left), (verdict.claim.right, verdict.right))
+        is_place = verdict.extremum is not None and verdict.extremum.form == "argmin"
+        for tree, expr in pairs[:1] if is_place else pairs:
             if tree.form == "quantity":
                 yield Fact(tree.name, style.with_unit(expr, unit))
             elif derived and any(part.form == "quantity" for part in _within(tree, verdict)):
@@ -138,7 +140,19 @@ def _instead(verdict: Verdict, style: Style) -> Iterator[Fact]:
             if found.ratio.is_Rational:
                 share = f"{digits(as_fraction(found.ratio - 1) * PERCENT)} %"
                 yield Fact("relative error", f"({claim} - {exact})/{exact} = {share}")
+    yield from _true_extremum(verdict, style)
     yield from _counterexample(verdict, style)
+
+
+def _true_extremum(verdict: Verdict, style: Style) -> Iterator[Fact]:
+    """Yield the least value, or its place, as it truly is, where one is proved."""
+    extremum, true = verdict.extremum, verdict.decision.limit
+    if extremum is None or extremum.form == "lim" or true is None or verdict.outcome != "refuted":
+        return
+    kind = "real" if extremum.name in verdict.box.real else "integer"
+    label = "least value" if extremum.form == "min" else "place"
+    at = f"{extremum.name} = " if extremum.form == "argmin" else ""
+    yield Fact(label, f"{at}{style.show(true)}, over {kind} {extremum.name}")
 
 
 def _words(verdict: Verdict) -> tuple[str, str]:

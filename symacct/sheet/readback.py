@@ -1,6 +1,6 @@
 r"""Every printed formula, read back by our own reader and proved to be the one that was meant.
 
-LaTeX and text are read as they stand; MathML is written out as text first.
+LaTeX is read as between dollar signs, text as it stands; MathML is written out as text first.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def checked(math: Math, kind: str, where: str) -> str:
     printed = spelled(math, kind)
     try:
         plain = unmarked(printed) if kind == "mathml" else printed
-        again = parse(plain, math.names, is_unit, QUANTITIES)
+        again = parse(plain, math.names, is_unit, QUANTITIES, latex=kind == "latex")
         same = is_same(value(math.tree), value(again))
     except SymacctError as error:
         raise _failed(printed, where, error.what) from None

@@ -8,60 +8,45 @@ from symacct.proof.growth import together as in_english
 
 _CHINESE = {
     r"the difference is 0 in normal form": "差的规范形式为 0",
-    r"both sides are equal": "两边相等",
     r"the two sides differ": "两边不等",
-    r"the difference is not 0 in normal form, but no sizes show it":
-        "差的规范形式不为 0，但未找到使两边不等的尺寸",
     r"with sizes counted from their least values all coefficients have one sign":
         "各尺寸自最小值起计，差的所有系数同号",
     r"the difference is a number, with that sign": "差是一个数，符号相符",
     r"the difference is a number, without that sign": "差是一个数，符号不符",
     r"it fails at a point": "在某处不成立",
-    r"no sign of the difference could be shown, and no failing sizes found":
-        "未能确定差的符号，也未找到反例",
-    r"nothing is said to grow": "未说明何者趋于无穷",
+    r"holds at (\w+) points, not proved": "在所试的 {0} 处成立，未证明",
+    r"holds along (\w+) rays as (.+), not proved": "当 {1} 时沿所试的 {0} 条射线成立，未证明",
+    r"no sizes were found that satisfy the conditions": "未找到满足条件的尺寸",
+    r"they differ by more than (\S+) of the exact one": "两者之差超过精确值的 {0} 倍",
+    r"it has no value at (.+): (.+) is not defined there": "在 {0} 处没有值：{1} 在该处无定义",
     r"nothing is left that could grow, and the sides differ": "没有可趋于无穷的尺寸，且两边不等",
-    r"the leading terms are equal, and the ratio tends to 1 as (.+)": "主项相等；当 {0} 时比值趋于 1",
-    r"the leading terms differ as (.+): at (.+)": "当 {0} 时主项不同：{1}",
-    r"it is not seen whether the leading terms are equal as (.+)": "当 {0} 时主项是否相等，未能判定",
     r"the ratio tends to ([01]) as (.+)": "当 {1} 时比值趋于 {0}",
     r"the ratio does not tend to 1 as (.+)": "当 {0} 时比值不趋于 1",
-    r"the ratio grows like a power of (.+)": "比值按 {0} 的幂增长",
+    r"the ratio grows like a power of (.+) as (.+)": "当 {1} 时比值按 {0} 的幂增长",
+    r"one side is 0 and the other is not as (.+)": "当 {0} 时一边为 0，另一边不为 0",
     r"both grow alike as (.+)": "当 {0} 时两边同阶增长",
     r"the formulas of each maximum were compared, and witnesses found":
         "逐一比较各最大值中的公式，均有内核核验的证据",
     r"a witness was found that the kernel accepts": "找到内核核验通过的证据",
     r"on one side of it the condition is proved, on the other its denial; the kernel accepts both":
         "在其一侧证明条件成立，在另一侧证明其否定；内核均核验通过",
-    r"the difference is linear in (\w+), and 0 there": "差关于 {0} 是线性的，在该处为 0",
-    r"the difference changes its sign there, and nowhere else as (\w+) grows":
-        "随 {0} 增大，差只在该处变号",
     r"one holds and the other does not at a point": "在某处条件与临界值一真一假",
-    r"where the sides are equal was not solved for (\w+)": "未能就 {0} 解出两边相等之处",
-    r"no sizes were found at which one holds and the other does not": "未找到条件与临界值一真一假的尺寸",
-    r"convex for all real (\w+) > 0, and the derivative is 0 there":
-        "对一切实数 {0} > 0 为凸函数，且该处导数为 0",
-    r"no single point was found where the derivative by (\w+) is 0": "未找到对 {0} 的导数为 0 的唯一点",
-    r"no sizes were found that tell it from what is claimed": "未找到能与所称区分的尺寸",
-    r"it is (.+), over real (\w+) > 0": "对实数 {1} > 0，其值为 {0}",
     r"it grows without end as (.+)": "当 {0} 时无界增长",
-    r"no limit was found as (.+)": "当 {0} 时未找到极限",
     r"the leading term has degree 0 as (.+)": "当 {0} 时主项次数为 0",
     r"it tends to (.+) as (.+)": "当 {1} 时趋于 {0}",
-    r"the least over integer (\w+) is another": "对整数 {0}，最小值并非如此",
-    r"no sizes refute it, and a proof is sought for all integer (\w+) alone":
-        "未找到反例；仅对全体整数 {0} 求证",
-    r"it is not seen that no integer (\w+) gives less": "未能证明没有整数 {0} 取得更小的值",
-    r"it is not seen which integer (\w+) gives that much": "未能找到取得该值的整数 {0}",
-    r"no integer (\w+) gives less, since (.+?); (.+?) gives that much, in two cases; "
-    r"the kernel accepts each inequality":
-        "没有整数 {0} 取得更小的值，因为 {1}；{2} 取得该值（分两种情形）；内核核验每个不等式",
-    r"(\w+ = \d+) gives less than (\w+ = \d+) there": "该处 {0} 的值小于 {1} 的值",
-    r"which formula is the largest depends on the sizes: say where, as in: (.+)":
-        "何者最大取决于尺寸，须限定范围，如：{0}",
+    r"no real (\w+) gives less, and (.+) gives that much": "没有实数 {0} 取得更小的值，且 {1} 取得该值",
+    r"no integer (\w+) gives less, and one gives that much": "没有整数 {0} 取得更小的值，且有一个取得该值",
+    r"no (real|integer) (\w+) gives so little": "没有{0} {1} 取得如此小的值",
+    r"(.+) gives less than (.+) there": "该处 {0} 的值小于 {1} 的值",
+    r"(.+) gives less": "{0} 取得更小的值",
+    r"(.+) is not allowed there": "该处不允许 {0}",
+    r"(.+) is no integer there": "该处 {0} 不是整数",
+    r"an equality ties (\w+) to other sizes": "有等式将 {0} 与其他尺寸相连",
+    r"a largest or least of several over real (\w+) is not judged": "对实数 {0} 的最大者或最小者不作判定",
     r"it divides by (.+), which is 0 at (.+); --assume sizes without that":
         "除数 {0} 在 {1} 处为 0；请限定尺寸",
     r"it divides by (.+), which could not be shown to be other than 0": "未能证明除数 {0} 不为 0",
+    r"(\w+) varies over real numbers; (.+) is set aside": "{0} 取实数；{1} 不予考虑",
     r"(.+) read as (.+)": "{0} 读作 {1}",
     r"(.+) read in (.+)": "{0} 以 {1} 计",
     r"assuming (.+)": "设 {0}",
@@ -75,6 +60,7 @@ _CHINESE = {
     r"(\S+) has no (\w+)": "{0} 没有 {1}",
 }  # fmt: skip
 CHINESE = tuple((re.compile(pattern), said) for pattern, said in _CHINESE.items())
+KINDS = {"real": "实数", "integer": "整数"}
 TOGETHER = " together, in fixed proportion"
 
 
@@ -101,7 +87,7 @@ def reason(text: str, lang: str) -> str:
     for pattern, said in CHINESE:
         found = pattern.fullmatch(text)
         if found is not None:
-            return said.format(*(_grown(part) for part in found.groups()))
+            return said.format(*(_grown(KINDS.get(part, part)) for part in found.groups()))
     return text
 
 

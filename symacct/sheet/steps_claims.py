@@ -293,10 +293,10 @@ class _Judging:
 
     def signed(self, gap: Expr) -> Iterator[Step]:
         """Yield a difference counted from the least sizes, where all its coefficients have one sign then."""
-        sign, _ = ("unknown", None) if gap.has(Max, Min) else sign_on_box(gap, self.verdict.box.lower)
+        sign, _ = ("unknown", None) if gap.has(Max, Min) else sign_on_box(gap, self.verdict.box.corner)
         if sign not in (*NOT_POSITIVE, *NOT_NEGATIVE) or not gap.is_Add:
             return
-        starts = {name: self.verdict.box.least(name) for name in names_of(gap)}
+        starts = {name: self.verdict.box.corner.get(name, 1) for name in names_of(gap)}
         moved = normal(substitute(gap, {name: symbol(name) + least for name, least in starts.items()}))
         terms = Add.make_args(moved)
         if not all(term.as_coeff_Mul()[0].is_Rational for term in terms):
