@@ -26,6 +26,7 @@ from symacct.syntax.figures import SUFFIXES
 from symacct.syntax.scan import CLOSING, Raw, scan
 from symacct.syntax.source import Source
 from symacct.syntax.words import (
+    CALLED,
     FUNCTIONS,
     KEYWORDS,
     NOTHING,
@@ -190,6 +191,8 @@ class Tokenizer:
             raise self.doubts.stray_unit(place, letters if shown else [])
         if shown:
             self.product(raw, letters)
+        elif word in CALLED:
+            raise self.doubts.no_bracket(place)
         elif self.known.free and word not in KEYWORDS | OPERATIONS:
             if misspelled := self.doubts.misspelled(place, position):
                 raise misspelled

@@ -19,6 +19,10 @@ FUNCTIONS = (
     *("abs", "ceil", "ceiling", "floor", "ln", "log", "log2", "max", "min", "sqrt"),
     *("O", "Theta"),
 )
+CALLED = frozenset(FUNCTIONS) - {"O", "Theta"}
+"""Functions whose word alone is no name unless it is declared."""
+BEHIND = frozenset("+-),")
+"""Signs at which what belongs to a function without a bracket surely ends."""
 KEYWORDS = frozenset({"where", "if", "as", "iff", "and", "within", "is", "in"})
 OPERATIONS = frozenset({"mod", "choose", "div", "xor", "times"})
 """Words between two formulas that are no names; none of them is read."""
