@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from fractions import Fraction
 
 import pytest
 
@@ -286,6 +287,8 @@ def test_a_tolerance_is_a_share():
         ("4k token", 4000),
         ("2Ki", 2048),
         ("12h", 12 * 3600),
+        ("500 µs * 4", Fraction(1, 500)),
+        ("500 μs * 4", Fraction(1, 500)),
         ("80GB / 16 bytes", 5 * 10**9),
         ("900B/s * 2 s", 1800),
     ],
