@@ -13,6 +13,7 @@ from symacct.claims import amount, read_claim, resolve
 from symacct.errors import FormulaError, SymacctError, UnknownNameError
 from symacct.evaluation.on_machine import QUANTITIES
 from symacct.syntax import AmbiguousError, read_formula
+from symacct.syntax.source import ADVICE
 
 LLAMA = ("B", "S", "L", "D", "F", "H", "G", "K", "V")
 GPT = ("b", "s", "a", "L", "h", "V")
@@ -185,6 +186,13 @@ def test_what_has_two_readings(text, names, fixes):
         ("$n log n = n$", None, "log needs a bracket", "write n \\operatorname{log}(n) = n"),
         ("$\\mathrm{log} n = n$", None, "log needs a bracket", "write \\operatorname{log}(n) = n"),
         ("$n \\log n + 1 = n$", None, "log needs a bracket", "write n \\log(n) + 1 = n"),
+        ("min_k k + n/k = 2*sqrt(n)", None, "min_k stands where no limit", None),
+        ("lim_n n = 1", None, "lim_n stands where no limit", None),
+        ("$\\mathrm{lim}_n \\frac{n+1}{n} = 1$", None, "lim_n stands where no limit", None),
+        ("2*sqrt(n) = min_k(k + n/k)", None, "min_k stands where no limit", None),
+        ("$\\min_k(k) = n$", None, "_k stands where no limit", None),
+        ("$\\lim_{n} n = 1$", None, "the LaTeX command \\lim", None),
+        ("lim_{B→∞} n = 1", None, "a subscript is a word or a number", ADVICE["lim"]),
         ("max a = a", None, "max needs a bracket", None),
         ("x_{i+1} = x_i + 1", None, "a subscript is a word or a number", "write x_{i_plus_1} = x_i + 1"),
         ("x_{i,j} = 1", None, "a subscript is a word or a number", "write x_{i_j} = 1"),

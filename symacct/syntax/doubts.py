@@ -10,7 +10,7 @@ from symacct.printers.latex import COMMANDS
 from symacct.syntax.context import is_called
 from symacct.syntax.figures import SUFFIXES
 from symacct.syntax.refusals import AmbiguousError, Edit, ambiguous
-from symacct.syntax.words import BEHIND, CALLED, FUNCTIONS, KEYWORDS, split, unknown_word
+from symacct.syntax.words import ALONE, BEHIND, CALLED, FUNCTIONS, KEYWORDS, OVER, split, unknown_word
 from symacct.units import BASES, long_name, meant, resolve
 
 if TYPE_CHECKING:
@@ -157,6 +157,8 @@ class Doubts:
         """Return the error for a word before a bracket that is no function."""
         raw = self.one.raws[place]
         word, last = raw.text, self.one.source.end(raw.end)
+        if word.partition("_")[0] in {"", *OVER}:
+            return self.not_alone(place)
         parts = split(word, self.one.known) if not raw.upright else None
         for size in range(len(word) - 1, 0, -1):
             if word[-size:] in FUNCTIONS and (head := split(word[:-size], self.one.known) or [word[:-size]]):
@@ -171,6 +173,15 @@ class Doubts:
         what = f"{word} is no function that is known here"
         expected = f"an operator before the bracket, or one of: {', '.join(FUNCTIONS)}"
         return self.error(what, place, expected, f"{word}(", fix)
+
+    def not_alone(self, place: int) -> SymacctError:
+        """Return the error for a limit or a minimum inside a formula, or without its bracket."""
+        word = self.one.raws[place].text
+        head, _, index = word.partition("_")
+        whole = f"{head or 'min'}_{index or 'n'}"
+        return self.error(
+            f"{word} stands where no limit or minimum is read", place, ALONE.format(whole), word
+        )
 
     def no_bracket(self, place: int) -> SymacctError:
         """Return the error for a function without a bracket; mended where one word or number follows."""
