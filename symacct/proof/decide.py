@@ -330,7 +330,18 @@ def decide_growth(
         return Decision(
             "proved", _grown(relation, trends_of(sides, ways), grown), limit=limit, certificate=made
         )
-    return Decision("undecided", f"holds along {seen} rays as {grown}, not proved")
+    return Decision("undecided", seen_along(seen, grown))
+
+
+def seen_along(rays: int, grown: str) -> str:
+    """Return the reason of a verdict on growth that has no certificate.
+
+    >>> seen_along(0, "n -> oo")
+    'how the formulas grow as n -> oo is not worked out'
+    """
+    if not rays:
+        return f"how the formulas grow as {grown} is not worked out"
+    return f"holds along {rays} rays as {grown}, not proved"
 
 
 def along_rays(

@@ -16,7 +16,7 @@ from symacct.algebra.stationary import stationary
 from symacct.algebra.symbols import symbol
 from symacct.errors import FormulaError, RuleError, SizeError
 from symacct.proof.certified import certify_minimum, certify_tending
-from symacct.proof.decide import NO_SIZES, Decision
+from symacct.proof.decide import NO_SIZES, Decision, seen_along
 from symacct.proof.growth import rays, trend
 from symacct.proof.least import compare_least
 
@@ -209,7 +209,7 @@ def judge_limit(
     if made is not None:
         why = f"the leading term has degree 0 as {name} -> oo"
         return Decision("proved", why, limit=claimed, certificate=made)
-    return Decision("undecided", f"holds along {seen} rays as {name} -> oo, not proved")
+    return Decision("undecided", seen_along(seen, f"{name} -> oo"))
 
 
 def _limit_of(inner: Expr, name: str) -> Expr | None:

@@ -234,14 +234,18 @@ def _starts(way: LeadingOrder, style: Style) -> Iterator[str]:
 
 
 def _regime(way: LeadingOrder, found: Instead, style: Style) -> str:
-    """Return what must be small against what, term by term of the difference over the leading term."""
+    """Return what must be small against what, term by term of the difference over the leading term.
+
+    Where one of the terms is a number, others cancel it: no one of them is small.
+    """
     if way.leading.is_Add or is_zero(found.difference):
         return ""
     wanted: list[str] = []
     for term in Add.make_args(normal(found.difference / way.leading)):
         above, below = abs_of(term).as_numer_denom()
-        if names_of(above) or names_of(below):
-            wanted.append(f"{style.show(above)} << {style.show(below)}")
+        if not names_of(above) and not names_of(below):
+            return ""
+        wanted.append(f"{style.show(above)} << {style.show(below)}")
     return ", ".join(dict.fromkeys(wanted))
 
 
