@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from symacct import kernel
 from symacct.algebra.symbols import symbol
-from symacct.errors import LimitError, RuleError
+from symacct.errors import LimitError, RuleError, SizeError
 from symacct.proof.certificate import (
     POSITIVE,
     Least,
@@ -122,7 +122,7 @@ def _asked(build: Callable[[], Certificate | None]) -> Certificate | None:
         return build()
     except LimitError:
         raise
-    except (kernel.Refused, RuleError):
+    except (kernel.Refused, RuleError, SizeError):
         return None
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 BITS = (100, 600)
 MOST_EXPONENT = 4096
+MOST_SHIFT = 40_000
 HALF = Rational(1, 2)
 
 
@@ -234,13 +235,24 @@ class _Walk:
 
 
 def ends(interval: Any) -> tuple[Fraction | None, Fraction | None]:
-    """Return both ends of an interval exactly; None for one that is infinite."""
-    low, high = (_exact(raw) for raw in interval._mpi_)  # noqa: SLF001 (mpmath has no other way to them)
-    return low, high
+    """Return numbers below and above an interval, its ends where they are not huge; None for no bound."""
+    low, high = interval._mpi_  # noqa: SLF001 (mpmath has no other way to them)
+    below, above = _below(low), _below(_negative(high))
+    return below, None if above is None else -above
 
 
-def _exact(raw: tuple[int, int, int, int]) -> Fraction | None:
+def _negative(raw: tuple[int, int, int, int]) -> tuple[int, int, int, int]:
+    sign, digits, exponent, bits = raw
+    return (0 if sign else 1, digits, exponent, bits)
+
+
+def _below(raw: tuple[int, int, int, int]) -> Fraction | None:
+    """Return the number, or one below it where its exponent is huge; None where there is none."""
     sign, digits, exponent, _ = raw
-    if not digits and exponent:
-        return None
-    return Fraction(-digits if sign else digits) * Fraction(2) ** exponent
+    if not digits:
+        return None if exponent else Fraction(0)
+    if abs(exponent) <= MOST_SHIFT:
+        return Fraction(-digits if sign else digits) * Fraction(2) ** exponent
+    if exponent > 0:
+        return None if sign else Fraction(2) ** MOST_SHIFT
+    return Fraction(-digits) * Fraction(2) ** -MOST_SHIFT if sign else Fraction(0)

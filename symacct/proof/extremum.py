@@ -12,12 +12,12 @@ from sympy import Integer, ceiling, floor, fraction, together
 from symacct.algebra.domain import Domain
 from symacct.algebra.evaluate import evaluate, names_of, substitute
 from symacct.algebra.leading import degree_in, leading_term
-from symacct.algebra.normal import is_zero, normal
+from symacct.algebra.normal import normal
 from symacct.algebra.sign import sign_on_box
 from symacct.algebra.symbols import symbol
 from symacct.errors import FormulaError, RuleError, SizeError
 from symacct.proof.certified import certify_minimum, certify_tending
-from symacct.proof.decide import NO_SIZES, Decision
+from symacct.proof.decide import NO_SIZES, Decision, are_apart
 from symacct.proof.growth import rays, trend
 from symacct.proof.least import compare_least
 
@@ -236,7 +236,7 @@ def judge_limit(
             goal = evaluate(sides[1], dict(ray.fixed))
         except SizeError:
             continue
-        if not is_zero(value - goal):
+        if are_apart(value, goal):
             true = _limit_of(sides[0], name)
             shown = value if true is None else true
             return Decision("refuted", f"it tends to {shown} as {name} -> oo", limit=true, ray=ray.describe())
