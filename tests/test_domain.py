@@ -159,7 +159,10 @@ def test_trends_along_rays_are_those_of_values(seed):
     """The order and the factor of a formula along a ray, against its values far out."""
     rng = random.Random(seed)
     a, b = symbol("a"), symbol("b")
-    tops = [c * a**p * b**q for c, p, q in ((rng.randint(-3, 3), rng.randint(0, 2), rng.randint(0, 2)) for _ in range(3))]
+    tops = [
+        c * a**p * b**q
+        for c, p, q in ((rng.randint(-3, 3), rng.randint(0, 2), rng.randint(0, 2)) for _ in range(3))
+    ]
     expr = sum(tops, as_expr(1)) / (a + rng.randint(1, 3) * b)
     regime = regimes_of([], {}, ("a", "b"), frozenset())
     for ray in rays(regime, [expr])[:12]:
@@ -167,7 +170,9 @@ def test_trends_along_rays_are_those_of_values(seed):
         if found is None or found.factor == 0:
             continue
         far = [{name: c * 10**n for name, c in ray.multiples} for n in (9, 12)]
-        low, high = (Fraction(str(expr.xreplace({symbol(k): as_expr(v) for k, v in at.items()}))) for at in far)
+        low, high = (
+            Fraction(str(expr.xreplace({symbol(k): as_expr(v) for k, v in at.items()}))) for at in far
+        )
         if low:
             assert abs(high / low / Fraction(1000) ** int(found.power) - 1) < Fraction(1, 10**6)
         factor = Fraction(str(found.factor))

@@ -11,11 +11,11 @@ from symacct.algebra.normal import is_zero, normal
 from symacct.claims.check import walk
 from symacct.printers import text
 from symacct.proof.growth import together
+from symacct.proof.read_line import names_line, read_line
 from symacct.report.amount import as_fraction, digits
 from symacct.report.conditions import listed
 from symacct.report.facts import Fact, style_of
 from symacct.report.origins import origins
-from symacct.proof.read_line import names_line, read_line
 from symacct.report.typed_units import in_unit, typed_unit
 from symacct.units import read_unit
 
