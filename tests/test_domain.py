@@ -1,4 +1,4 @@
-"""Domains and points against brute force: what is empty, which sizes lie inside, which of them is the smallest."""
+"""Domains and points against brute force: what is empty, which sizes lie inside, which is the smallest."""
 
 from __future__ import annotations
 
@@ -130,8 +130,10 @@ def test_a_certificate_does_not_outvote_a_point(monkeypatch):
 def test_without_a_certificate_nothing_is_proved(monkeypatch):
     """It holds at all points that were tried, and that is said."""
     monkeypatch.setattr(certified, "_asked", lambda _: None)
-    for claim in ("n + 1 > n", "2*n = n + n", "n^2 + n ~ n^2 as n -> oo", "min_k(n/k + k) = 2*sqrt(n)",
-                  "lim_n((n + 1)/n) = 1", "2*n <= 6 iff n <= 3", "n + 1 = n within 10 % if n >= 10"):  # fmt: skip
+    for claim in (
+        "n + 1 > n", "2*n = n + n", "n^2 + n ~ n^2 as n -> oo", "min_k(n/k + k) = 2*sqrt(n)",
+        "lim_n((n + 1)/n) = 1", "2*n <= 6 iff n <= 3", "n + 1 = n within 10 % if n >= 10",
+    ):  # fmt: skip
         found = prove(None, claim)
         assert found.outcome == "undecided", claim
         assert "not proved" in found.decision.reason

@@ -288,26 +288,26 @@ class _Judging:
             self.claim, Decision("undecided", ""), sides, left, right, self.domain, notes=sides.notes
         )
         undefined = self.undefined(sides)
+        if undefined is None and written is not None:
+            undefined = self.undefined(
+                self.filled(resolve(read_claim(written.threshold, self.claim.names, ())))
+            )
         if undefined is not None:
             return replace(made, decision=undefined)
         if written is not None:
-            edge = self.undefined(self.filled(resolve(read_claim(written.threshold, self.claim.names, ()))))
-            if edge is not None:
-                return replace(made, decision=edge)
             return judge_threshold(made, written, self.domain, self.known)
         if self.claim.relation in ASYMPTOTIC:
             decision, growing = self.of_growth(sides, conditions)
             return replace(made, decision=decision, growing=growing)
-        if self.claim.tolerance is not None:
-            pair = (
-                (sides.right.expr, sides.left.expr)
-                if self.is_exact_left()
-                else (sides.left.expr, sides.right.expr)
-            )
-            return replace(made, decision=decide_within(*pair, self.claim.tolerance, self.domain))
-        return replace(
-            made, decision=decide(sides.left.expr, self.claim.relation, sides.right.expr, self.domain)
-        )
+        return replace(made, decision=self.of_relation(sides))
+
+    def of_relation(self, sides: Sides) -> Decision:
+        """Decide an equation, an inequality, or that one side is within a share of the other."""
+        left, right = sides.left.expr, sides.right.expr
+        if self.claim.tolerance is None:
+            return decide(left, self.claim.relation, right, self.domain)
+        pair = (right, left) if self.is_exact_left() else (left, right)
+        return decide_within(*pair, self.claim.tolerance, self.domain)
 
     def is_exact_left(self) -> bool:
         """Say whether the left side is the derived one: an error is a share of it, else of the right."""
