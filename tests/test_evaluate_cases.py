@@ -123,4 +123,7 @@ def test_chips_of_tensor_parallel_in_serving():
 
 def test_sums_are_sent_rather_than_weights():
     """From D = 2*C/W on, 5100: what the product takes hides twice 2BF bytes of partial sums."""
-    assert solve(None, "2*B*D*F/C >= 4*B*F/W where C = 2550*W", "D").formula == 5100
+    found = solve(None, "2*B*D*F/C >= 4*B*F/W where C = 2550*W", "D")
+    assert [(check.at, check.left == check.right) for check in found.checks] == [(5100, True)]
+    assert found.spans[0].low_in
+    assert found.spans[0].high is None

@@ -13,7 +13,7 @@ from symacct.algebra.evaluate import names_of
 from symacct.algebra.normal import is_zero, normal, total
 from symacct.algebra.sign import sign_on_box
 from symacct.claims import read_claim, resolve
-from symacct.errors import LimitError
+from symacct.errors import LimitError, SizeError
 from symacct.proof.conditions import read_conditions
 from symacct.proof.decide import Counterexample, is_shown, ratio_limit, try_points
 from symacct.proof.lookup import lookup, place
@@ -117,7 +117,7 @@ def compare_accounts(
     known = {
         name: size for name, size in {**second.graph.bound, **first.graph.bound}.items() if size.is_Integer
     }
-    assumed = [one.substitute(known) for one in said.conditions]
+    assumed = [_holding(one, known) for one in said.conditions]
     sides = [lookup(account)(quantity) for account in (first, second)]  # type: ignore[misc]
     domain = domain_of((*assumed, *merge((*sides[0].when, *sides[1].when))))
     notes = tuple(f"assuming {text}" for text in said.texts)
@@ -125,6 +125,19 @@ def compare_accounts(
     if quantity != "tokens" and not quantity.startswith("intensity"):
         parts = tuple(_apart(place(first, quantity), place(second, quantity), domain))
     return _compared(sides[0].expr, sides[1].expr, sides[0].unit, domain, notes, parts)
+
+
+def _holding(one: Condition, known: Mapping[str, Expr]) -> Condition:
+    """Return an assumption with the sizes put in that are known.
+
+    Raises:
+        SizeError: it fails at these.
+    """
+    found = one.substitute(known)
+    if not found.names and not found.holds({}):
+        got = ", ".join(f"{name} = {known[name]}" for name in one.names)
+        raise SizeError("an assumption fails at these sizes", expected=str(one), got=got)
+    return found
 
 
 def put_in(accounts: Iterable[Account], assume: Iterable[str]) -> list[Account]:

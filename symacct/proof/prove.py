@@ -37,7 +37,7 @@ from symacct.proof.growth import rays, regimes_of, together, trend, ways_of
 from symacct.proof.instead import Instead, instead
 from symacct.proof.lookup import lookup, names_under
 from symacct.proof.machine_facts import Facts, read_facts
-from symacct.proof.rests import rests_of
+from symacct.proof.rests import quantities_of, rests_of
 from symacct.proof.sources import Part, exact_and_claimed, parts, variations
 from symacct.proof.threshold import Threshold, Written, is_threshold, judge_threshold, read_threshold
 from symacct.syntax import read_formula, walk
@@ -277,7 +277,7 @@ class _Judging:
         sides = resolve(self.claim, lookup(self.account, self.facts.quantity))
         self.check_growing(sides)
         sides = self.filled(sides)
-        when = tuple(self.put(one) for one in (*sides.left.when, *sides.right.when))
+        when = tuple(self.put(one) for one in (*sides.left.when, *sides.right.when, *self.of_graph(sides)))
         _check_sizes(when, self.values)
         if extremum is not None:
             return self.of_extremum(extremum, sides, when)
@@ -308,6 +308,13 @@ class _Judging:
             return decide(left, self.claim.relation, right, self.domain)
         pair = (right, left) if self.is_exact_left() else (left, right)
         return decide_within(*pair, self.claim.tolerance, self.domain)
+
+    def of_graph(self, sides: Sides) -> tuple[Condition, ...]:
+        """Return the graph's conditions on the sizes of a claim that names none of its quantities."""
+        if self.account is None or quantities_of(self.claim):
+            return ()
+        named = {*names_of(sides.left.expr), *names_of(sides.right.expr)}
+        return tuple(one for one in self.account.graph.conditions if set(one.names) & named)
 
     def is_exact_left(self) -> bool:
         """Say whether the left side is the derived one: an error is a share of it, else of the right."""

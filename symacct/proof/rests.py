@@ -25,16 +25,20 @@ def fingerprint(graph: Graph) -> str:
 
 def rests_of(claim: Claim, account: Account) -> list[Rest]:
     """Return what the derivation says of each quantity that a claim names of its graph."""
-    trees = (claim.left, claim.right, *(one.tree for one in claim.where))
-    names = dict.fromkeys(part.name for tree in trees for part in walk(tree) if part.form == "quantity")
     found: list[Rest] = []
-    for name in names:
+    for name in quantities_of(claim):
         if "(" not in name and account.has(name):
             try:
                 found.append(rest_of(account, name))
             except RuleError:
                 continue
     return found
+
+
+def quantities_of(claim: Claim) -> list[str]:
+    """Return the quantities that a claim names, those of what it binds too."""
+    trees = (claim.left, claim.right, *(one.tree for one in claim.where))
+    return list(dict.fromkeys(part.name for tree in trees for part in walk(tree) if part.form == "quantity"))
 
 
 def rest_of(account: Account, quantity: str) -> Rest:

@@ -11,7 +11,6 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from symacct.build.no_graph import no_graph
 from symacct.data import shipped
 from symacct.errors import ReadError, SymacctError, brief, unknown
 from symacct.readers.catalogue import GraphEntry, ModelEntry, list_graphs, list_models
@@ -46,6 +45,8 @@ def load(target: str | PathLike[str], *, symbolic: bool = False) -> Graph:
     if isinstance(target, PathLike):
         target = fspath(target)
     if not isinstance(target, str):
+        from symacct.build.no_graph import no_graph
+
         raise no_graph(target, "the name of a graph or model, or a path")
     if len(target) > LONGEST_PATH or "\0" in target:
         raise _nothing(target)
