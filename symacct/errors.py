@@ -138,10 +138,12 @@ def unknown(kind: str, name: str, known: Iterable[str], *, where: str | None = N
       expected  one of: gpt, mlp
       got       mlpp
       fix       did you mean 'mlp'?
+    >>> unknown("size", "N", ["B", "B"]).expected
+    'one of: B'
     >>> unknown("model", "llama-3-9b", ["llama-3-8b"]).fix is None
     True
     """
-    names, short = sorted(known), brief(name)
+    names, short = sorted(set(known)), brief(name)
     near = _meant(short, names)
     return UnknownNameError(
         f"unknown {kind} {short!r}",

@@ -39,7 +39,7 @@ DEEPEST = 20
 TOKEN = re.compile(r"\s*(?:(?P<word>[^\W\d]\w*|[$%])|(?P<number>[0-9]+)|(?P<sign>\*\*|[-*/^()·×]))")
 SUPERSCRIPTS = str.maketrans({"⁻": "-", **{raised: str(digit) for digit, raised in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}})
 RAISED = re.compile(r"(⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
-SYMBOLS = {"$": "dollar", "%": "percent"}
+SYMBOLS = {"$": "dollar", "%": "percent", "μs": "microsecond"}
 BITS = re.compile(r"(?P<prefix>[kKMGTPE]i?)?b(?P<rate>ps)?")
 RATE_AS_COUNT = re.compile(r"(?P<prefix>[kMGTPE]?)(?P<unit>FLOP|OP)S(?P<per>PS)?")
 

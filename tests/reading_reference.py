@@ -289,7 +289,7 @@ class World:
                 len(word) == 1 and self.free and self.others(n) > 1)  # fmt: skip
         if word in self.declared:
             return True
-        if not self.free:
+        if word in FUNCTIONS or not self.free:
             return False
         if len(word) > 1 and word.isalpha() and all(map(self.stands, word)):
             return False

@@ -140,6 +140,7 @@ REFUSED = [
     ("flops.model/time.step <= 989.5 TFLOP", 31, "flops.model/time.step <= 989.5 TFLOP/s"),
     ("flops.model = 6 FLOP*params*tokens", 16, "flops.model = 6 FLOP/(parameter*token)*params*tokens"),
     ("time.step = 3600 GPU*hour", 12, "time.step = 3600 GPU*hour / (n device)"),
+    ("flops.model/tokens = 16 GFLOP", 21, "flops.model/tokens = 16 GFLOP/token"),
     ("memory.peak <= 80 Gb", 18, "memory.peak <= 80 Gbit"),
     ("flops.model/time.step <= 989 TFLOPS", 29, "flops.model/time.step <= 989 TFLOP/s"),
     ("memory.peak*memory.static = 3", 12, None),

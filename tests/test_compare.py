@@ -152,6 +152,7 @@ def test_json_is_exact(run):
         (("gpt", "llama", "mlp"), "too many words\n"),
         (("gpt", "lama"), "unknown graph or model 'lama'\n"),
         (("gpt", "llama", "--quantity", "flop"), "unknown quantity 'flop'\n"),
+        (("gpt", "llama", "--quantity", "memory.peak"), "memory.peak is not compared: it is the largest"),
         (("gpt", "--convention", "default,strict,palm"), "--convention has 3 values\n"),
         (("gpt", "--convention", "default,strickt"), "unknown convention 'strickt'\n"),
         (("gpt", "llama", "--at", "Z=3"), "unknown size 'Z'\n"),

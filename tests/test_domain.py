@@ -1,4 +1,4 @@
-"""Domains and points against brute force: what is empty, which sizes lie inside, which of them is the smallest."""
+"""Domains and points against brute force: what is empty, which sizes lie inside, which is the smallest."""
 
 from __future__ import annotations
 
@@ -130,8 +130,10 @@ def test_a_certificate_does_not_outvote_a_point(monkeypatch):
 def test_without_a_certificate_nothing_is_proved(monkeypatch):
     """It holds at all points that were tried, and that is said."""
     monkeypatch.setattr(certified, "_asked", lambda _: None)
-    for claim in ("n + 1 > n", "2*n = n + n", "n^2 + n ~ n^2 as n -> oo", "min_k(n/k + k) = 2*sqrt(n)",
-                  "lim_n((n + 1)/n) = 1", "2*n <= 6 iff n <= 3", "n + 1 = n within 10 % if n >= 10"):  # fmt: skip
+    for claim in (
+        "n + 1 > n", "2*n = n + n", "n^2 + n ~ n^2 as n -> oo", "min_k(n/k + k) = 2*sqrt(n)",
+        "lim_n((n + 1)/n) = 1", "2*n <= 6 iff n <= 3", "n + 1 = n within 10 % if n >= 10",
+    ):  # fmt: skip
         found = prove(None, claim)
         assert found.outcome == "undecided", claim
         assert "not proved" in found.decision.reason
@@ -159,7 +161,10 @@ def test_trends_along_rays_are_those_of_values(seed):
     """The order and the factor of a formula along a ray, against its values far out."""
     rng = random.Random(seed)
     a, b = symbol("a"), symbol("b")
-    tops = [c * a**p * b**q for c, p, q in ((rng.randint(-3, 3), rng.randint(0, 2), rng.randint(0, 2)) for _ in range(3))]
+    tops = [
+        c * a**p * b**q
+        for c, p, q in ((rng.randint(-3, 3), rng.randint(0, 2), rng.randint(0, 2)) for _ in range(3))
+    ]
     expr = sum(tops, as_expr(1)) / (a + rng.randint(1, 3) * b)
     regime = regimes_of([], {}, ("a", "b"), frozenset())
     for ray in rays(regime, [expr])[:12]:
@@ -167,7 +172,9 @@ def test_trends_along_rays_are_those_of_values(seed):
         if found is None or found.factor == 0:
             continue
         far = [{name: c * 10**n for name, c in ray.multiples} for n in (9, 12)]
-        low, high = (Fraction(str(expr.xreplace({symbol(k): as_expr(v) for k, v in at.items()}))) for at in far)
+        low, high = (
+            Fraction(str(expr.xreplace({symbol(k): as_expr(v) for k, v in at.items()}))) for at in far
+        )
         if low:
             assert abs(high / low / Fraction(1000) ** int(found.power) - 1) < Fraction(1, 10**6)
         factor = Fraction(str(found.factor))

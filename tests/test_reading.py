@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from fractions import Fraction
 
 import pytest
 
@@ -12,6 +13,7 @@ from symacct.claims import amount, read_claim, resolve
 from symacct.errors import FormulaError, SymacctError, UnknownNameError
 from symacct.evaluation.on_machine import QUANTITIES
 from symacct.syntax import AmbiguousError, read_formula
+from symacct.syntax.source import ADVICE
 
 LLAMA = ("B", "S", "L", "D", "F", "H", "G", "K", "V")
 GPT = ("b", "s", "a", "L", "h", "V")
@@ -148,7 +150,6 @@ DOUBTFUL = [
     ("memory.peak <= (80-16)GB", LLAMA, ["memory.peak <= (80-16) GB", "memory.peak <= (80-16)*G*B"]),
     ("N s = 3", None, ["N*s = 3", "N second = 3"]),
     ("$80 GB = n$", None, ["80 G B = n", "80 \\,\\mathrm{GB} = n"]),
-    ("$\\mathit{n} sqrt = n$", None, None),
     ("$loss = n$", None, ["l o s s = n", "\\mathrm{loss} = n"]),
     ("$10 s = 10\\,\\mathrm{second}$", None, None),
     ("memory.peak <= 10\\,\\mathrm{s}", GPT, None),
@@ -178,6 +179,21 @@ def test_what_has_two_readings(text, names, fixes):
         ("exp(2*n) = 2*exp(n)", None, "exp is no function", "write exp*(2*n) = 2*exp(n)      (a product)"),
         ("n(n+1) = n", None, "n is no function", "write n*(n+1) = n      (a product)"),
         ("nlog(n) = n", ("n",), "nlog is no function", "write n*log(n) = n"),
+        ("n log n = 1000", None, "log needs a bracket", "write n log(n) = 1000"),
+        ("flops.model >= log B + 1", LLAMA, "log needs a bracket", "write flops.model >= log(B) + 1"),
+        ("log n^2 = n", None, "log needs a bracket", None),
+        ("$\\mathit{n} sqrt = n$", None, "sqrt needs a bracket", None),
+        ("$n log n = n$", None, "log needs a bracket", "write n \\operatorname{log}(n) = n"),
+        ("$\\mathrm{log} n = n$", None, "log needs a bracket", "write \\operatorname{log}(n) = n"),
+        ("$n \\log n + 1 = n$", None, "log needs a bracket", "write n \\log(n) + 1 = n"),
+        ("min_k k + n/k = 2*sqrt(n)", None, "min_k stands where no limit", None),
+        ("lim_n n = 1", None, "lim_n stands where no limit", None),
+        ("$\\mathrm{lim}_n \\frac{n+1}{n} = 1$", None, "lim_n stands where no limit", None),
+        ("2*sqrt(n) = min_k(k + n/k)", None, "min_k stands where no limit", None),
+        ("$\\min_k(k) = n$", None, "_k stands where no limit", None),
+        ("$\\lim_{n} n = 1$", None, "the LaTeX command \\lim", None),
+        ("lim_{B→∞} n = 1", None, "a subscript is a word or a number", ADVICE["lim"]),
+        ("max a = a", None, "max needs a bracket", None),
         ("x_{i+1} = x_i + 1", None, "a subscript is a word or a number", "write x_{i_plus_1} = x_i + 1"),
         ("x_{i,j} = 1", None, "a subscript is a word or a number", "write x_{i_j} = 1"),
         ("x_\\frac{1}{2} = 1", None, "a subscript is a word or a number", None),
@@ -279,6 +295,8 @@ def test_a_tolerance_is_a_share():
         ("4k token", 4000),
         ("2Ki", 2048),
         ("12h", 12 * 3600),
+        ("500 µs * 4", Fraction(1, 500)),
+        ("500 μs * 4", Fraction(1, 500)),
         ("80GB / 16 bytes", 5 * 10**9),
         ("900B/s * 2 s", 1800),
     ],

@@ -8,9 +8,9 @@ from math import ceil
 
 import pytest
 
+from symacct.algebra.domain import Domain
 from symacct.algebra.evaluate import evaluate
 from symacct.algebra.symbols import symbol
-from symacct.proof.decide import Box
 from symacct.proof.instead import TOLERANCES, threshold
 from symacct.proof.prove import prove
 from symacct.report.verdict import facts_of
@@ -39,7 +39,7 @@ def test_a_start_is_the_first_from_which_on_the_error_is_small(seed):
     for _ in range(COUNT // 3):
         error = error_of(dice)
         for tolerance in TOLERANCES:
-            found = threshold(error, tolerance, ("N",), Box())
+            found = threshold(error, tolerance, ("N",), Domain())
             assert found is not None, error
             assert found.start is not None, error
             others = {"V": dice.randint(1, 5), "h": dice.randint(1, 5)}

@@ -122,7 +122,7 @@ class Claim:
         shown = text(tree, style)
         if not unit:
             return shown
-        if self.unit_form == "times":
+        if self.unit_form == "times" and style != "latex":
             return f"({shown})*1 {unit}"
         if style == "latex":
             return f"({shown})\\,\\mathrm{{{unit}}}"

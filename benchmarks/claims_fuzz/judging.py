@@ -204,9 +204,9 @@ def _of_sizes(claim, point, values):
         return "counterexample outside the domain"
     integers = rounds(claim.left) or any(one.sign == "|" for one in tied)
     found = at_sizes(claim, tied, at, values, integers=integers)
-    return {"true": "counterexample does not violate", "none": "counterexample outside the domain"}.get(
-        found, ""
-    )
+    if found == "none":
+        return "" if values is not None else "counterexample outside the domain"
+    return "counterexample does not violate" if found == "true" else ""
 
 
 # ---- smaller claims with the same fault ----

@@ -15,12 +15,17 @@ def ready(rng, claim):
     """Say conditions as assumptions, print in LaTeX, bind parts by `where`, now and then."""
     if claim.graph and rng.random() < 0.7:
         return claim
-    plain = claim.form == "relation" and not claim.units[0]
+    plain = claim.form == "relation" and not claim.units[0] and not (claim.policy or _peaks(claim))
     if plain and len(claim.names) > 1 and rng.random() < 0.05:
         given = (rng.choice(claim.names), rng.randint(1, 6))
         return replace(claim, at=(given,), may_refuse=bool(claim.conditions))
     claim = _with_options(rng, claim)
     return claim if claim.graph else _styled(rng, claim, plain=plain)
+
+
+def _peaks(claim):
+    """Say whether a claim is of peaks: of bound sizes these are derived again, with other conditions."""
+    return any("peak" in name for name in claim.quantities)
 
 
 def _styled(rng, claim, *, plain):

@@ -165,7 +165,12 @@ def _product(tree, style):
     shown = between.join(_factor(one, style) for one in pieces)
     if lead in ("", "-"):
         return lead + shown
-    tight = style == "tight" and lead.lstrip("-").isdigit() and pieces[0][0] == "var"
+    tight = (
+        style == "tight"
+        and lead.lstrip("-").isdigit()
+        and pieces[0][0] == "var"
+        and pieces[0][1] not in SUFFIXES
+    )
     return lead + ("" if tight else between) + shown
 
 
@@ -204,6 +209,8 @@ def _call(tree, style):
     return f"{name}({', '.join(args)})"
 
 
+SUFFIXES = ("k", "M", "B", "T")
+"""Directly behind digits these may be meant as a thousand, a million, ...: that is refused."""
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 

@@ -169,8 +169,8 @@ def _mixed_points(form: Expr, starts: Mapping[str, int]) -> Points | None:
             value = evaluate(form, point)
         except (SizeError, RuleError):
             continue
-        if value != 0:
-            found.setdefault(bool(value > 0), (tuple(point.items()), value))
+        if value.is_positive or value.is_negative:  # of a number that may be 0 neither is known
+            found.setdefault(bool(value.is_positive), (tuple(point.items()), value))
         if len(found) == len((True, False)):
             points, values = zip(found[False], found[True], strict=True)
             return Points(points, values)

@@ -26,6 +26,10 @@ SHORT = 2
 SHORT_UNIT = re.compile(r"[kmMGTPEnu]?[shJW]")
 """Units that a product of one-letter names may be meant by."""
 COUNTED = frozenset({"parameter", "token", "sequence", "layer"})
+COUNTED = frozenset({"token", "sequence", "step", "parameter", "layer"})
+"""What a number with its unit may be per one of."""
+LITERAL = re.compile(r"[0-9][\w.]*\s*[^\W\d]+")
+"""A number with one unit."""
 FACTORS = {
     "token/sequence": ("* {} token/sequence", "the tokens of one sequence"),
     "sequence/token": ("/ ({} token/sequence)", "the tokens of one sequence"),
@@ -152,6 +156,10 @@ def missing_factor(error: UnlikeError, text: str) -> str | None:
     else:
         unit = str(ratio.unit)
         below = unit.removeprefix("1/").strip("()")
+        written = text[part.start : part.end].strip()
+        if unit.startswith("1/") and below in COUNTED and LITERAL.fullmatch(written):
+            line = f"{text[: part.start]}{written}/{below}{text[part.end :]}"
+            return f"write {line.strip()}      (per {below})"
         usual = f"/ ({{}} {below})" if unit.startswith("1/") else f"* {{}} {unit}"
         factor, why = FACTORS.get(unit, (usual, "what connects the two units"))
     letter = next(name for name in ("n", "k", "m", "x", "q") if not re.search(rf"(?<!\w){name}(?!\w)", text))

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     Lookup = Callable[[str], Quantity]
 
+ROOTS_AND_LOGS: Mapping[str, str] = {"sqrt": ">=", "log": ">", "ln": ">", "log2": ">"}
 CHECK_PEAK = "count a MAC as 2 FLOP on both sides, and take the dense peak of all devices"
 
 
@@ -49,13 +50,15 @@ class Sides:
     """Both sides of a claim, in one unit.
 
     `notes` say how units were read; `divisors` are what the claim divides by, as written: nothing is claimed
-    where one of them is 0.
+    where one of them is 0. `inside` is what it takes roots (``>=``) and logarithms (``>``) of, which must be
+    at least 0, or above 0, also where the root or logarithm cancels.
     """
 
     left: Side
     right: Side
     notes: tuple[str, ...] = ()
     divisors: tuple[Expr, ...] = ()
+    inside: tuple[tuple[str, Expr], ...] = ()
 
 
 class Scope:
@@ -225,21 +228,34 @@ def _resolved(claim: Claim, scope: Scope) -> Sides:
         if part.form == "unit"
     ]
     said = tuple(dict.fromkeys([*claim.notes, *notes, *unit_warnings(units)]))
-    return Sides(left, right, said, tuple(dict.fromkeys(_divisors(claim, scope))))
+    needs = dict.fromkeys(_needs(claim, scope))
+    divisors = tuple(expr for relation, expr in needs if relation == "!=")
+    return Sides(left, right, said, divisors, tuple(one for one in needs if one[0] != "!="))
 
 
-def _divisors(claim: Claim, scope: Scope) -> Iterator[Expr]:
-    """Yield what a claim and its bindings divide by, without plain numbers and units."""
+def _needs(claim: Claim, scope: Scope) -> Iterator[tuple[str, Expr]]:
+    """Yield what must be other than 0, at least 0 or above 0 for a claim and its bindings to have a value."""
     texts = [(claim.left, claim.text), (claim.right, claim.text), *((b.tree, b.text) for b in claim.where)]
     for tree, text in texts:
         for part in walk(tree):
-            below = None
-            if part.form == "quotient":
-                below = part.parts[-1]
-            elif part.form == "power" and part.parts[-1].form == "negative":
-                below = part.parts[0]
-            if below is not None and any(leaf.form in {"name", "quantity"} for leaf in walk(below)):
-                yield scope.expr(below, text)
+            inside = part.parts[-1] if part.form == "quotient" else part.parts[0] if part.parts else part
+            if any(leaf.form in {"name", "quantity"} for leaf in walk(inside)):
+                for relation in _relations(part, scope, text):
+                    yield relation, scope.expr(inside, text)
+
+
+def _relations(part: Tree, scope: Scope, text: str) -> Iterator[str]:
+    """Yield how what a formula divides by, or takes a root, power or logarithm of, must compare with 0."""
+    if part.form == "quotient":
+        yield "!="
+    elif part.form == "call" and part.name in ROOTS_AND_LOGS:
+        yield ROOTS_AND_LOGS[part.name]
+    elif part.form == "power":
+        exponent = scope.expr(part.parts[1], text)
+        if not exponent.is_nonnegative:
+            yield "!="
+        if not exponent.is_integer:
+            yield ">="
 
 
 def _unit(tree: Tree, claim: Claim, scope: Scope) -> Unit | None:

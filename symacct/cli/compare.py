@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from symacct.cli import options, output
 from symacct.cli.bound import check_free, has_anyway
-from symacct.errors import UsageError, unknown
+from symacct.errors import SymacctError, UsageError, unknown
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "markdown", "json")
 SHAPE = "A B, or one graph and a flag with two values: --convention default,strict"
+PEAKS = frozenset({"memory.peak", "memory.activations.peak"})
 TWICE = {
     "workload": "train",
     "optimizer": None,
@@ -92,10 +93,22 @@ def run(args: Namespace) -> int:
     shared = [_placed(account, args.at, assumed, own) for account in assumed]
     plain = args.quantity.partition("(")[0]
     if plain not in shared[0].names():
-        raise unknown("quantity", plain, shared[0].names(), where=f"graph {shared[0].graph.name}")
+        raise _not_compared(plain, args.what, shared[0])
     found = compare_accounts(shared[0], shared[1], args.quantity, args.assume)
     _write(args, sides, shared, found)
     return 0
+
+
+def _not_compared(quantity: str, what: list[str], account: Account) -> SymacctError:
+    """Return the error for a quantity that no account has: a peak has a verb of its own."""
+    error = unknown("quantity", quantity, account.names(), where=f"graph {account.graph.name}")
+    if quantity not in PEAKS:
+        return error
+    fix = f"symacct memory {what[0]} --checkpoint none,every:1"
+    if len(what) > 1:
+        fix = f'symacct prove {what[0]} "{quantity} <= {quantity}(graph={what[1]})"'
+    said = f"{quantity} is not compared: it is the largest of several formulas"
+    return UsageError(said, expected=error.expected, got=quantity, fix=fix)
 
 
 def _is_graph(word: str) -> bool:

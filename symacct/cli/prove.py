@@ -20,7 +20,7 @@ FORMATS = ("text", "markdown", "json")
 STATUS = {"proved": 0, "refuted": 1, "undecided": 3}
 DIFFERS = 1
 SHAPE = "GRAPH CLAIM, CLAIM, or FILE.toml"
-SIGNS = frozenset("=~<>≤≥∈(⇔")
+SIGNS = frozenset("=~<>≤≥∈(⇔≈|∣$\\")
 OF_CLAIMS = (
     "at",
     "let",

@@ -113,9 +113,21 @@ def _read(left: Expr, sign: str, right: Expr, real: Collection[str]) -> Iterator
     elif sign == ">=":
         yield Condition("at_least", left, right)
     else:
-        gap = normal(left - right)
-        whole = is_whole(gap) and not set(names_of(gap)) & set(real)
-        yield Condition("at_least", left, right + 1) if whole else Condition("above", left, right)
+        yield from over_integers([Condition("above", left, right)], real)
+
+
+def over_integers(conditions: Iterable[Condition], real: Collection[str]) -> Iterator[Condition]:
+    """Yield conditions, ``left > right`` as ``left >= right + 1`` where both sides are integers.
+
+    >>> from symacct.algebra.symbols import symbol
+    >>> above = Condition("above", symbol("B"), symbol("D"))
+    >>> [str(one) for real in ((), ("D",)) for one in over_integers([above], real)]
+    ['B >= D + 1', 'B > D']
+    """
+    for one in conditions:
+        gap = normal(one.left - one.right) if one.kind == "above" else None
+        whole = gap is not None and is_whole(gap) and not set(names_of(gap)) & set(real)
+        yield Condition("at_least", one.left, one.right + 1) if whole else one
 
 
 def _unread(text: str) -> FormulaError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from sympy import Abs, Max, Min
+from sympy import Abs, Max, Min, log, preorder_traversal
 
 from symacct.algebra.budget import check_time
 from symacct.algebra.domain import Domain
@@ -248,7 +248,8 @@ def _tried(space: Space, gap: Expr, cost: int, most: int | None) -> Iterable[Poi
         yield from sample(space, (), most)
         return
     yield from sample(space, [gap] if cost < 4 * LIGHT else [])
-    yield from space.small(MORE_POINTS // max(1, cost // 4))
+    if not any(one.has(log) or (one.is_Pow and not one.exp.is_Integer) for one in preorder_traversal(gap)):
+        yield from space.small(MORE_POINTS // max(1, cost // 4))
 
 
 def _cost(*exprs: Expr) -> int:
@@ -330,7 +331,18 @@ def decide_growth(
         return Decision(
             "proved", _grown(relation, trends_of(sides, ways), grown), limit=limit, certificate=made
         )
-    return Decision("undecided", f"holds along {seen} rays as {grown}, not proved")
+    return Decision("undecided", seen_along(seen, grown))
+
+
+def seen_along(rays: int, grown: str) -> str:
+    """Return the reason of a verdict on growth that has no certificate.
+
+    >>> seen_along(0, "n -> oo")
+    'how the formulas grow as n -> oo is not worked out'
+    """
+    if not rays:
+        return f"how the formulas grow as {grown} is not worked out"
+    return f"holds along {rays} rays as {grown}, not proved"
 
 
 def along_rays(
@@ -375,8 +387,21 @@ def _fails(left: Trend, relation: str, right: Trend, growing: Sequence[str]) -> 
         )
     if left.order < right.order:
         return {"O": "", "Theta": "the ratio tends to 0"}.get(relation, "the ratio does not tend to 1")
-    same = relation != "~" or is_zero(left.factor - right.factor)
-    return "" if same else "the ratio does not tend to 1"
+    apart = relation == "~" and are_apart(left.factor, right.factor)
+    return "the ratio does not tend to 1" if apart else ""
+
+
+def are_apart(left: Expr, right: Expr) -> bool:
+    """Say whether two numbers are seen to differ: one of roots or logarithms may be written in several ways.
+
+    >>> from sympy import Integer, log
+    >>> are_apart(log(Integer(4)), 2 * log(Integer(2))), are_apart(log(Integer(5)), 2 * log(Integer(2)))
+    (False, True)
+    """
+    try:
+        return sign_between(left, right)({}) in (-1, 1)
+    except UndefinedError:
+        return False
 
 
 def ratio_limit(left: Expr, right: Expr, growing: Sequence[str]) -> Expr | None:

@@ -11,12 +11,12 @@ from sympy import Integer, ceiling, floor
 
 from symacct.algebra.evaluate import evaluate, names_of, substitute
 from symacct.algebra.leading import degree_in, leading_term
-from symacct.algebra.normal import is_zero, normal
+from symacct.algebra.normal import normal
 from symacct.algebra.stationary import stationary
 from symacct.algebra.symbols import symbol
 from symacct.errors import FormulaError, RuleError, SizeError
 from symacct.proof.certified import certify_minimum, certify_tending
-from symacct.proof.decide import NO_SIZES, Decision
+from symacct.proof.decide import NO_SIZES, Decision, are_apart, seen_along
 from symacct.proof.growth import rays, trend
 from symacct.proof.least import compare_least
 
@@ -199,7 +199,7 @@ def judge_limit(
             goal = evaluate(sides[1], dict(ray.fixed))
         except SizeError:
             continue
-        if not is_zero(value - goal):
+        if are_apart(value, goal):
             true = _limit_of(sides[0], name)
             shown = value if true is None else true
             return Decision("refuted", f"it tends to {shown} as {name} -> oo", limit=true, ray=ray.describe())
@@ -209,7 +209,7 @@ def judge_limit(
     if made is not None:
         why = f"the leading term has degree 0 as {name} -> oo"
         return Decision("proved", why, limit=claimed, certificate=made)
-    return Decision("undecided", f"holds along {seen} rays as {name} -> oo, not proved")
+    return Decision("undecided", seen_along(seen, f"{name} -> oo"))
 
 
 def _limit_of(inner: Expr, name: str) -> Expr | None:

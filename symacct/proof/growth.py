@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 TIME = Symbol("t", positive=True, integer=True)
 SLOW = Symbol("log t", positive=True)
-STEPS = (720720 * 10**2, 720720 * 10**6, 720720 * 10**11)
+REST = "o(1) "
+STEPS = (720720 * 10**2, 720720 * 10**6, 720720 * 10**11, 720720 * 10**2500)
+"""The last is beyond every number that can be written as a bound."""
 PROPORTIONS = (1, 2, 3, 5, 4, 7, 6)
 MOST_RAYS, MOST_FIXED, MOST_TRIED, MOST_SETS = 48, 24, 1500, 60
 
@@ -247,6 +249,9 @@ def trend(expr: Expr) -> Trend | None:
         if form == 0:
             return Trend(Fraction(0), Fraction(0), Integer(0)) if is_zero(expr) else None
         power, leading = _step(form, TIME)
+        leading = normal(leading.xreplace({one: Integer(0) for one in leading.free_symbols if _is_rest(one)}))
+        if leading == 0:
+            return None
         logs, leading = _step(leading, SLOW)
     except (RuleError, FormulaError, SizeError, ValueError):
         return None
@@ -268,8 +273,15 @@ def _step(form: Expr, at: Expr) -> tuple[Fraction, Expr]:
     return power, rest
 
 
+def _is_rest(at: Symbol) -> bool:
+    return bool(at.name.startswith(REST))
+
+
 def _without_logs(expr: Expr) -> Expr:
-    """Return a formula with each logarithm of what grows as a multiple of log t and a number."""
+    """Return a formula with each logarithm of what grows as a multiple of log t, a number, and a rest.
+
+    The rest falls like a power of t. It is kept apart, as what it is multiplied by may grow.
+    """
     for atom in sorted(expr.atoms(log), key=lambda one: len(str(one))):
         (inside,) = atom.args
         if TIME not in inside.free_symbols:
@@ -279,7 +291,9 @@ def _without_logs(expr: Expr) -> Expr:
             what = f"{atom} is not seen to grow like log t"
             raise RuleError(what, expected="the logarithm of what grows like a power", got=str(atom)[:64])
         number = Integer(power.numerator) / Integer(power.denominator)
-        expr = expr.xreplace({atom: number * SLOW + log(factor)})
+        exact = is_zero(inside - factor * TIME**number)
+        rest = Integer(0) if exact else Symbol(f"{REST}{inside}", positive=True)
+        expr = expr.xreplace({atom: number * SLOW + log(factor) + rest})
     return expr
 
 

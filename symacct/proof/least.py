@@ -154,9 +154,18 @@ class _Case:
             return self.refuted(less, f"{self.name} = {less} gives less")
         if 0 in signs.values() or None in signs.values() or not self.never_reached():
             return Least(1 if 0 in signs.values() or self.real else 0)
-        lowest = min(tried, key=self.number)
+        lowest = self.lowest(tried)
         kind = "real" if self.real else "integer"
         return self.refuted(lowest, f"no {kind} {self.name} gives so little")
+
+    def lowest(self, tried: Sequence[Number]) -> Number:
+        """Return where the formula is seen to be least; roots and logarithms are compared by intervals."""
+        best, least = tried[0], self.number(tried[0])
+        for value in tried[1:]:
+            found = self.number(value)
+            if _safe(sign_between(found, least), {}) == -1:
+                best, least = value, found
+        return best
 
     def number(self, value: Number) -> Expr:
         assert self.inner is not None
@@ -184,9 +193,10 @@ class _Case:
             return False
         try:
             top = Poly((gap - self.claimed).together().as_numer_denom()[0], at, domain="QQ")
+            top = top.terms_gcd()[1]  # 0 is no value, but a root of the numerator at most
         except (PolynomialError, ValueError, TypeError):
             return False
-        start = Rational(1, 10**9) if self.real else self.least + LONGEST_SCAN - 1
+        start = Integer(0) if self.real else self.least + LONGEST_SCAN - 1
         linear = all(bound_of(one) is not None for one in self.tied)
         if self.real and self.tied and linear:
             ends = [end for one in self.tied for end in _ends(one, self.name) if bound_of(one)[1] is not None]  # type: ignore[index]
@@ -199,6 +209,7 @@ class _Case:
         assert self.inner is not None
         assert self.claimed is not None
         place = self.claimed
+        here = _put(self.inner, {self.name: place})
         if place.is_Rational:
             exact = Fraction(int(place.p), int(place.q))
             if not self.allowed(exact):
@@ -207,7 +218,6 @@ class _Case:
             return self.outside(f"{self.name} = {place} is no integer there")
         elif not all(holder(one.substitute({self.name: place}))({}) for one in self.tied):
             return self.outside(f"{self.name} = {place} is not allowed there")
-        here = _put(self.inner, {self.name: place})
         if here is None:
             return Least(0)
         sign = sign_between(self.inner, here)

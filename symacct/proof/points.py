@@ -168,7 +168,10 @@ def sample(space: Space, exprs: Sequence[Expr] = (), most: int = POINTS) -> list
     bases = list(found.values())[:BASES]
     for base in bases:
         add(space.beside(base, exprs), most - most // 8)
-    add(_spread(space), most)
+    large = list(islice(_spread(space), POINTS))
+    for base in large[:BASES]:
+        add(space.beside(base, exprs), most - most // 16)
+    add(large, most)
     add(space.small(2 * TRIES), most)
     return list(found.values())
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
+
+from sympy import preorder_traversal
 
 from symacct.account import Account, derive
 from symacct.algebra.budget import within
@@ -14,11 +18,11 @@ from symacct.algebra.normal import is_zero
 from symacct.algebra.sign import sign_on_box
 from symacct.algebra.symbols import as_expr, symbol
 from symacct.build import Definition
-from symacct.claims import Claim, Sides, resolve
+from symacct.claims import Claim, Sides, read_claim, resolve
 from symacct.displayed import Displayed
 from symacct.errors import LimitError, SizeError, UsageError, unknown
 from symacct.nodes import Graph
-from symacct.proof.conditions import Conditions, cut_conditions, read_conditions
+from symacct.proof.conditions import Conditions, cut_conditions, over_integers, read_conditions
 from symacct.proof.decide import (
     ASYMPTOTIC,
     Decision,
@@ -29,7 +33,7 @@ from symacct.proof.decide import (
     is_shown,
 )
 from symacct.proof.extremum import Extremum, is_over_integers, judge_limit, judge_minimum, read_extremum
-from symacct.proof.growth import rays, regimes_of, together, ways_of
+from symacct.proof.growth import rays, regimes_of, together, trend, ways_of
 from symacct.proof.instead import Instead, instead
 from symacct.proof.lookup import lookup, names_under
 from symacct.proof.machine_facts import Facts, read_facts
@@ -39,17 +43,20 @@ from symacct.proof.threshold import Threshold, Written, is_threshold, judge_thre
 from symacct.syntax import read_formula, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from sympy import Expr
 
     from symacct.proof.case import Rest
+    from symacct.proof.growth import Regime
 
 SECONDS = 5.0
 FEW_RAYS = 6
 DEEPEST = 8
 BENT = frozenset({"max", "min", "abs"})
+ROUNDED = frozenset({"ceil", "ceiling", "floor"})
+CALLS = re.compile(r"(?<!\w)(?:max|min|abs|ceil|ceiling|floor|lceil|lfloor)(?!\w)|[⌈⌊]")
 MOST_WAYS = 12
 """With more sizes than this, what holds as one of them grows alone is not looked for."""
 
@@ -188,7 +195,8 @@ def prove(
         stated, known, account, declared=(*names, *index), whole=text,
         beside=(*where, *assume, *([written.threshold] if written else ())),
     )  # fmt: skip
-    said = read_conditions((*where, *assume), claim.names, facts.rates)
+    varies = {extremum.name} if extremum and extremum.form != "lim" else set()
+    said = read_conditions((*where, *assume), claim.names, facts.rates | varies)
     judged = _Judging(account, claim, facts, said, grow, _values(account, claim, sizes))
     notes = [*claim.notes, *(f"assuming {one}" for one in (*_equal(sizes), *said.texts))]
     as_written = text if where or facts.text != text else ""
@@ -229,6 +237,7 @@ class _Judging:
         self.account, self.claim, self.facts = account, claim, facts
         self.stated_growth = tuple(claim.grows) or grow or said.growing
         self.values = values
+        self.texts = said.texts
         self.said = tuple(self.put(one) for one in said.conditions)
         self.domain = Domain()
 
@@ -253,16 +262,21 @@ class _Judging:
             expr = substitute(expr, self.values)
         return expr
 
-    def verdict(self, written: Written | None, extremum: Extremum | None) -> Verdict:
-        """Return the verdict as written."""
-        sides = resolve(self.claim, lookup(self.account, self.facts.quantity))
-        self.check_growing(sides)
-        sides = replace(
+    def filled(self, sides: Sides) -> Sides:
+        """Return the sides of a claim with known sizes put in."""
+        return replace(
             sides,
             left=replace(sides.left, expr=self.known(sides.left.expr)),
             right=replace(sides.right, expr=self.known(sides.right.expr)),
             divisors=tuple(map(self.known, sides.divisors)),
+            inside=tuple((relation, self.known(expr)) for relation, expr in sides.inside),
         )
+
+    def verdict(self, written: Written | None, extremum: Extremum | None) -> Verdict:
+        """Return the verdict as written."""
+        sides = resolve(self.claim, lookup(self.account, self.facts.quantity))
+        self.check_growing(sides)
+        sides = self.filled(sides)
         when = tuple(self.put(one) for one in (*sides.left.when, *sides.right.when))
         _check_sizes(when, self.values)
         if extremum is not None:
@@ -274,6 +288,10 @@ class _Judging:
             self.claim, Decision("undecided", ""), sides, left, right, self.domain, notes=sides.notes
         )
         undefined = self.undefined(sides)
+        if undefined is None and written is not None:
+            undefined = self.undefined(
+                self.filled(resolve(read_claim(written.threshold, self.claim.names, ())))
+            )
         if undefined is not None:
             return replace(made, decision=undefined)
         if written is not None:
@@ -281,16 +299,15 @@ class _Judging:
         if self.claim.relation in ASYMPTOTIC:
             decision, growing = self.of_growth(sides, conditions)
             return replace(made, decision=decision, growing=growing)
-        if self.claim.tolerance is not None:
-            pair = (
-                (sides.right.expr, sides.left.expr)
-                if self.is_exact_left()
-                else (sides.left.expr, sides.right.expr)
-            )
-            return replace(made, decision=decide_within(*pair, self.claim.tolerance, self.domain))
-        return replace(
-            made, decision=decide(sides.left.expr, self.claim.relation, sides.right.expr, self.domain)
-        )
+        return replace(made, decision=self.of_relation(sides))
+
+    def of_relation(self, sides: Sides) -> Decision:
+        """Decide an equation, an inequality, or that one side is within a share of the other."""
+        left, right = sides.left.expr, sides.right.expr
+        if self.claim.tolerance is None:
+            return decide(left, self.claim.relation, right, self.domain)
+        pair = (right, left) if self.is_exact_left() else (left, right)
+        return decide_within(*pair, self.claim.tolerance, self.domain)
 
     def is_exact_left(self) -> bool:
         """Say whether the left side is the derived one: an error is a share of it, else of the right."""
@@ -316,7 +333,7 @@ class _Judging:
         """Return that nothing can be judged, where something the claim divides by is 0 or may be."""
         for divisor in sides.divisors:
             below = self.domain.apply(divisor)
-            if sign_on_box(below, self.domain.corner)[0] in ("positive", "negative"):
+            if _is_product(below) or sign_on_box(below, self.domain.corner)[0] in ("positive", "negative"):
                 continue
             if any(is_shown(divisor, sign, as_expr(0), self.domain) for sign in "<>"):
                 continue
@@ -328,6 +345,33 @@ class _Judging:
             return Decision(
                 "undecided", f"it divides by {divisor}, which could not be shown to be other than 0"
             )
+        if self.claim.relation in ASYMPTOTIC:
+            return None
+        for relation, inside in sides.inside:
+            good = ("positive",) if relation == ">" else ("positive", "nonnegative", "zero")
+            if sign_on_box(self.domain.apply(inside), self.domain.corner)[0] in good:
+                continue
+            if not is_shown(inside, relation, as_expr(0), self.domain):
+                what = "root" if relation == ">=" else "logarithm"
+                why = f"it takes the {what} of {inside}, which was not shown to be {relation} 0"
+                return Decision("undecided", why)
+        return None
+
+    def undefined_far(self, sides: Sides, regime: Regime) -> Decision | None:
+        """Return that nothing can be judged, where a part has no value however far out along a ray."""
+        needs = [("!=", one) for one in sides.divisors] + list(sides.inside)
+        apart = [(sign, regime.domain.apply(one)) for sign, one in needs]
+        box = regime.domain.corner
+        open_ = [(sign, one) for sign, one in apart if sign_on_box(one, box)[0] != "positive"]
+        ways = rays(regime, [sides.left.expr, sides.right.expr, *(one for _, one in open_)]) if open_ else []
+        for ray, (sign, one) in product(ways, open_):
+            found = trend(ray.along(one))
+            if found is None:
+                continue
+            if (found.factor == 0 and sign != ">=") or (sign != "!=" and found.factor.is_negative):
+                at = f" where {ray.describe()}" if ray.describe() else ""
+                why = f"it has no value however large {', '.join(regime.growing)}{at}: {one} {sign} 0 fails"
+                return Decision("undecided", why)
         return None
 
     def of_growth(self, sides: Sides, conditions: tuple[Condition, ...]) -> tuple[Decision, tuple[str, ...]]:
@@ -341,7 +385,7 @@ class _Judging:
             try:
                 regime = regimes_of(conditions, {}, way, self.real)
                 pair = sides.left.expr, self.claim.relation, sides.right.expr
-                decision = decide_growth(*pair, regime, self.rests())
+                decision = self.undefined_far(sides, regime) or decide_growth(*pair, regime, self.rests())
             except SizeError as error:
                 held = held or error
                 continue
@@ -364,10 +408,12 @@ class _Judging:
         made = Verdict(self.claim, Decision("undecided", ""), sides, inner, claimed, extremum=extremum)
         if extremum.form == "lim":
             regime = regimes_of((*self.said, *when), {}, (name,), self.real)
-            decision = judge_limit(name, inner, claimed, regime, self.rests())
+            decision = self.undefined_far(sides, regime)
+            decision = decision or judge_limit(name, inner, claimed, regime, self.rests())
             return replace(made, decision=decision)
-        whole = is_over_integers(name, inner, self.said)
-        if not whole and _is_bent(self.claim, name):
+        whole = is_over_integers(name, inner, self.said) or _calls(self.claim, name, ROUNDED)
+        self.said = tuple(over_integers(self.said, self.real)) if whole else self.said
+        if not whole and (_calls(self.claim, name, BENT) or self.bends(name)):
             why = f"a largest or least of several over real {name} is not judged"
             return replace(made, decision=Decision("undecided", why))
         place = claimed if extremum.form == "argmin" else None
@@ -376,9 +422,16 @@ class _Judging:
         if not whole and self.account is not None and not any(_at_least_one(one, name) for one in free):
             free.append(Condition("at_least", symbol(name), as_expr(1)))
         self.domain = domain_of((*self.said, *free), real=real, keep=(name,))
+        undefined = self.undefined(sides)
+        if undefined is not None:
+            return replace(made, decision=undefined)
         left, right = (self.domain.apply(side) for side in (inner, claimed))
         decision = judge_minimum(extremum.form, name, inner, claimed, self.domain)
         return replace(made, decision=decision, left=left, right=right, box=self.domain, notes=notes)
+
+    def bends(self, name: str) -> bool:
+        """Say whether a condition may hold a name in a function that was simplified for integers."""
+        return any(CALLS.search(text) and re.search(rf"(?<!\w){name}(?!\w)", text) for text in self.texts)
 
     def of_quantity(
         self, name: str, place: Expr | None, when: Sequence[Condition], *, whole: bool
@@ -399,11 +452,25 @@ class _Judging:
         return kept, tuple(dict.fromkeys(notes))
 
 
-def _is_bent(claim: Claim, name: str) -> bool:
-    """Say whether a name stands in a max, min or absolute value, which are read for integers."""
-    trees = (claim.left, *(one.tree for one in claim.where))
-    calls = (part for tree in trees for part in walk(tree) if part.form == "call" and part.name in BENT)
-    return any(leaf.name == name for call in calls for leaf in walk(call) if leaf.form == "name")
+def _calls(claim: Claim, name: str, functions: Collection[str]) -> bool:
+    """Say whether a name stands in one of some functions, through bindings and quantities too.
+
+    These were simplified for integers of at least 1 as they were read.
+    """
+    among = {name}
+    for one in claim.where:  # in the order in which they use one another
+        among |= {one.name} if any(leaf.name in among for leaf in walk(one.tree)) else set()
+    trees = (claim.left, claim.right, *(one.tree for one in claim.where))
+    calls = (part for tree in trees for part in walk(tree) if part.form == "call" and part.name in functions)
+    return any(leaf.name in among or leaf.form == "quantity" for call in calls for leaf in walk(call))
+
+
+def _is_product(expr: Expr) -> bool:
+    """Say whether a formula is a product of powers of sizes, which are all positive."""
+    plain = all(
+        one.is_Symbol or one.is_Rational or one.is_Mul or one.is_Pow for one in preorder_traversal(expr)
+    )
+    return plain and bool(expr.is_positive)
 
 
 def _at_least_one(one: Condition, name: str) -> bool:

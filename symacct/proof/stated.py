@@ -11,8 +11,8 @@ LEFT_OUT = ("text", "rests")
 def statement_of(certificate: dict[str, Any]) -> str:
     """Return the canonical text of a certificate's statement, variables and hypotheses.
 
-    The names of hypotheses and their order do not matter, nor does the text as typed, nor the proof; the claim
-    as read does.
+    The names of hypotheses and their order do not matter, nor does the text as typed, nor the proof; the
+    claim as read does.
 
     >>> one = {"statement": {"relation": "=", "left": "1", "right": "1", "text": "1 = 1"},
     ...        "variables": {}, "hypotheses": []}

@@ -11,11 +11,11 @@ from symacct.algebra.normal import is_zero, normal
 from symacct.claims.check import walk
 from symacct.printers import text
 from symacct.proof.growth import together
+from symacct.proof.read_line import names_line, read_line
 from symacct.report.amount import as_fraction, digits
 from symacct.report.conditions import listed
 from symacct.report.facts import Fact, style_of
 from symacct.report.origins import origins
-from symacct.proof.read_line import names_line, read_line
 from symacct.report.typed_units import in_unit, typed_unit
 from symacct.units import read_unit
 
@@ -234,14 +234,18 @@ def _starts(way: LeadingOrder, style: Style) -> Iterator[str]:
 
 
 def _regime(way: LeadingOrder, found: Instead, style: Style) -> str:
-    """Return what must be small against what, term by term of the difference over the leading term."""
+    """Return what must be small against what, term by term of the difference over the leading term.
+
+    Where one of the terms is a number, others cancel it: no one of them is small.
+    """
     if way.leading.is_Add or is_zero(found.difference):
         return ""
     wanted: list[str] = []
     for term in Add.make_args(normal(found.difference / way.leading)):
         above, below = abs_of(term).as_numer_denom()
-        if names_of(above) or names_of(below):
-            wanted.append(f"{style.show(above)} << {style.show(below)}")
+        if not names_of(above) and not names_of(below):
+            return ""
+        wanted.append(f"{style.show(above)} << {style.show(below)}")
     return ", ".join(dict.fromkeys(wanted))
 
 

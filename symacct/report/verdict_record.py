@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from symacct.algebra.normal import is_zero
 from symacct.printers import latex, text
-from symacct.report.conditions import listed
 from symacct.proof.read_line import read_line
+from symacct.report.conditions import listed
 
 if TYPE_CHECKING:
     from sympy import Expr

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from symacct.errors import FormulaError, SymacctError, UnitError
 from symacct.printers.latex import COMMANDS
+from symacct.syntax.context import is_called
 from symacct.syntax.figures import SUFFIXES
 from symacct.syntax.refusals import AmbiguousError, Edit, ambiguous
-from symacct.syntax.words import FUNCTIONS, KEYWORDS, split, unknown_word
+from symacct.syntax.words import ALONE, BEHIND, CALLED, FUNCTIONS, KEYWORDS, OVER, split, unknown_word
 from symacct.units import BASES, long_name, meant, resolve
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ MOST_LETTERS = 4
 """So many letters without a declaration in one run of LaTeX are a word that was not set upright."""
 HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]{1,16}")
 COUNTED = {"params": "parameter", "tokens": "token"}
+SEVERAL = frozenset({"max", "min"})
+"""Functions of several numbers."""
 POWERS = {"k": 3, "M": 6, "B": 9, "T": 12}
 
 
@@ -129,6 +132,7 @@ class Doubts:
 
         Raises:
             AmbiguousError: it does.
+            FormulaError: it spells a function, and no bracket follows.
         """
         raw = self.one.raws[place]
         word = raw.text
@@ -139,6 +143,8 @@ class Doubts:
         if not spells and len(new) < MOST_LETTERS:
             return
         upright = f"\\mathrm{{{word}}}".replace("_", "\\_")
+        if word in CALLED and not is_called(self.one.raws, place):
+            raise self.no_bracket(place)
         if word in FUNCTIONS:
             upright = f"\\operatorname{{{word}}}"
         edits = [self.instead(place, " ".join(pieces)), self.instead(place, upright)]
@@ -151,6 +157,8 @@ class Doubts:
         """Return the error for a word before a bracket that is no function."""
         raw = self.one.raws[place]
         word, last = raw.text, self.one.source.end(raw.end)
+        if word.partition("_")[0] in {"", *OVER}:
+            return self.not_alone(place)
         parts = split(word, self.one.known) if not raw.upright else None
         for size in range(len(word) - 1, 0, -1):
             if word[-size:] in FUNCTIONS and (head := split(word[:-size], self.one.known) or [word[:-size]]):
@@ -165,6 +173,28 @@ class Doubts:
         what = f"{word} is no function that is known here"
         expected = f"an operator before the bracket, or one of: {', '.join(FUNCTIONS)}"
         return self.error(what, place, expected, f"{word}(", fix)
+
+    def not_alone(self, place: int) -> SymacctError:
+        """Return the error for a limit or a minimum inside a formula, or without its bracket."""
+        word = self.one.raws[place].text
+        head, _, index = word.partition("_")
+        whole = f"{head or 'min'}_{index or 'n'}"
+        return self.error(
+            f"{word} stands where no limit or minimum is read", place, ALONE.format(whole), word
+        )
+
+    def no_bracket(self, place: int) -> SymacctError:
+        """Return the error for a function without a bracket; mended where one word or number follows."""
+        raw, after = self.one.raws[place], self.one.raws[place + 1 : place + 3]
+        fix = None
+        behind = after[-1].kind == "end" or (after[-1].kind == "sign" and after[-1].text in BEHIND)
+        if after[0].kind in {"word", "number"} and raw.text not in SEVERAL and behind:
+            first, last = self.one.source.start(raw.place), self.one.source.end(after[0].end)
+            argument, shown = self.one.source.start(after[0].place), self.one.source.shown
+            word = f"\\operatorname{{{raw.text}}}" if self.one.latex else raw.text
+            line = f"{shown[:first]}{word}({shown[argument:last]}){shown[last:]}"
+            fix = f"write {line.strip()}"
+        return self.error(f"{raw.text} needs a bracket", place, f"{raw.text}(...)", raw.text, fix)
 
     def unit_refused(self, place: int, position: Position) -> SymacctError | None:
         """Return why a word that stands where a unit may is refused as one; None where it is none at all."""

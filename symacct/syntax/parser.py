@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from symacct.errors import UnitError
 from symacct.syntax.source import BAR, BAR_END, caret
 from symacct.syntax.tokens import Token, Tokenizer
+from symacct.syntax.words import BEHIND
 from symacct.units import read_unit
 
 if TYPE_CHECKING:
@@ -360,7 +361,7 @@ class _Parser:
             return self.root(function)
         name = "sqrt" if function.text == "√" else function.text
         if not self.takes("("):
-            raise self.fail(f"{name} needs a bracket", opened, f"{name}(...)")
+            raise self.fail(f"{name} needs a bracket", opened, f"{name}(...)", self.bracketed(function))
         self.deeper(opened)
         arguments = [self.sum()]
         while self.takes(","):
@@ -372,6 +373,16 @@ class _Parser:
             what = f"{name} has {len(arguments)} arguments"
             raise self.fail(what, function, expected)
         return Tree("call", function.start, closed.end, tuple(arguments), name)
+
+    def bracketed(self, function: Token) -> str | None:
+        """Return the line with a bracket around the one name or number behind a function."""
+        inside, after = (*self.tokens[self.place :], function)[:2]
+        if inside.kind not in {"name", "number"} or (after.text or "+") not in BEHIND:
+            return None
+        shown = self.tokenizer.source.shown
+        word, written = shown[function.start : function.end].strip(), shown[inside.start : inside.end]
+        line = f"{shown[: function.start]}{word}({written}){shown[inside.end :]}"
+        return f"write {line.strip()}"
 
     def root(self, sign: Token) -> Tree:
         """Read ``√L``: one number, name or bracket stands under it, and nothing may touch it from behind."""

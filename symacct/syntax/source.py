@@ -78,6 +78,15 @@ FRACTIONS = ("frac", "dfrac", "tfrac", "cfrac")
 KNOWN = sorted(
     {*filter(str.isalpha, PLAIN), *UPRIGHT, *CALLS, *FRACTIONS, *COMMANDS, "mathcal", "allowbreak"}
 )
+NEAR = 0.75
+ADVICE = {
+    "lim": "write a limit alone on the left, in plain text: lim_n(FORMULA) = FORMULA",
+    "arg": "write it alone on the left, in plain text: argmin_k(FORMULA) = FORMULA",
+    "sum": "write the sum in closed form: n*(n+1)/2",
+    "prod": "write the product in closed form",
+}
+"""Commands that many know and that are read in another form."""
+ARROW = re.compile("->|→")
 COMMAND = re.compile(r"\\([A-Za-z]+|.)", re.DOTALL)
 INSIDE = r"\{((?:[^{}\\]|\\_|\\ )*)\}"
 SET = rf"\\(?:{'|'.join(UPRIGHT)})\s*{INSIDE}"
@@ -230,8 +239,9 @@ class Source:
         inside = re.sub(r"\s+", "_", words.replace("\\_", "_").replace("\\ ", " ").strip())
         if not is_name(f"x{inside}") or not inside:
             said = "".join(OF_WORDS.get(one, one if is_name(f"x{one}") else "_") for one in inside)
-            line = f"{self.shown[:start]}_{{{said}}}{self.shown[found.end() :]}".strip()
-            raise self._no_word(start, words, f"write {line}" if inside else None)
+            line = f"write {self.shown[:start]}_{{{said}}}{self.shown[found.end() :]}".strip()
+            line = ADVICE["lim"] if ARROW.search(words) else line
+            raise self._no_word(start, words, line if inside else None)
         self.place = found.end()
         return inside
 
@@ -334,11 +344,12 @@ class Source:
         self.inside = before
 
     def _unknown(self, name: str, start: int) -> FormulaError:
-        near = get_close_matches(name[:64], KNOWN, n=1, cutoff=0.6)
+        near = get_close_matches(name[:64], KNOWN, n=1, cutoff=NEAR)
+        said = f"did you mean \\{near[0]}?" if near else None
         return self.error(
             f"the LaTeX command \\{name[:64]} is not read here",
             start,
             expected="\\frac, \\sqrt, \\cdot, \\times, \\left, \\right, \\mathrm, Greek letters, ...",
             got=f"\\{name[:64]}",
-            fix=f"did you mean \\{near[0]}?" if near else None,
+            fix=ADVICE.get(name, said),
         )

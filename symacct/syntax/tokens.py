@@ -26,10 +26,12 @@ from symacct.syntax.figures import SUFFIXES
 from symacct.syntax.scan import CLOSING, Raw, scan
 from symacct.syntax.source import Source
 from symacct.syntax.words import (
+    CALLED,
     FUNCTIONS,
     KEYWORDS,
     NOTHING,
     OPERATIONS,
+    OVER,
     Evidence,
     Names,
     Vocabulary,
@@ -190,6 +192,10 @@ class Tokenizer:
             raise self.doubts.stray_unit(place, letters if shown else [])
         if shown:
             self.product(raw, letters)
+        elif word in CALLED:
+            raise self.doubts.no_bracket(place)
+        elif self.over_name(word):
+            raise self.doubts.not_alone(place)
         elif self.known.free and word not in KEYWORDS | OPERATIONS:
             if misspelled := self.doubts.misspelled(place, position):
                 raise misspelled
@@ -198,6 +204,11 @@ class Tokenizer:
             self.name(raw)
         else:
             raise self.doubts.unit_refused(place, position) or self.doubts.unknown(place)
+
+    def over_name(self, word: str) -> bool:
+        """Say whether a word is a limit, or a minimum over a name of the statement: ``min_k`` beside k."""
+        head, _, index = word.partition("_")
+        return head in OVER and bool(index) and (head == "lim" or self.stands(index) or self.named(index))
 
     def stands(self, letter: str) -> bool:
         """Say whether a letter is a name: declared, or standing alone in the statement."""

@@ -19,6 +19,13 @@ FUNCTIONS = (
     *("abs", "ceil", "ceiling", "floor", "ln", "log", "log2", "max", "min", "sqrt"),
     *("O", "Theta"),
 )
+CALLED = frozenset(FUNCTIONS) - {"O", "Theta"}
+"""Functions whose word alone is no name unless it is declared."""
+OVER = frozenset({"lim", "min", "max", "argmin", "argmax"})
+"""What begins a claim about a limit or a minimum over a name: ``min_k``."""
+ALONE = "a limit or a minimum alone on the left, in plain text: {}(FORMULA) = FORMULA"
+BEHIND = frozenset("+-),")
+"""Signs at which what belongs to a function without a bracket surely ends."""
 KEYWORDS = frozenset({"where", "if", "as", "iff", "and", "within", "is", "in"})
 OPERATIONS = frozenset({"mod", "choose", "div", "xor", "times"})
 """Words between two formulas that are no names; none of them is read."""
