@@ -64,7 +64,7 @@ def read_again(one, kind):
     """The tree that a printed formula is read as."""
     printed = spelled(one, kind)
     plain = unmarked(printed) if kind == "mathml" else printed
-    return parse(plain, one.names, is_unit, QUANTITIES)
+    return parse(plain, one.names, is_unit, QUANTITIES, latex=kind == "latex")
 
 
 def says_the_same(one, kind, seed=1):

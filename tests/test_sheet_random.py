@@ -111,7 +111,7 @@ def again(one, kind):
     """The tree that a printed formula is read as."""
     printed = spelled(one, kind)
     plain = unmarked(printed) if kind == "mathml" else printed
-    return parse(plain, one.names, is_unit, QUANTITIES)
+    return parse(plain, one.names, is_unit, QUANTITIES, latex=kind == "latex")
 
 
 def is_same(first, second):
