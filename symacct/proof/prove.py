@@ -314,7 +314,8 @@ class _Judging:
         if self.account is None or quantities_of(self.claim):
             return ()
         named = {*names_of(sides.left.expr), *names_of(sides.right.expr)}
-        return tuple(one for one in self.account.graph.conditions if set(one.names) & named)
+        known = map(self.put, self.account.graph.conditions)
+        return tuple(one for one in known if set(one.names) & named)
 
     def is_exact_left(self) -> bool:
         """Say whether the left side is the derived one: an error is a share of it, else of the right."""
