@@ -20,7 +20,7 @@ from symacct.algebra.symbols import as_expr
 from symacct.errors import GraphError, SizeError, unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     import networkx as nx
     from sympy import Expr, Symbol
@@ -185,7 +185,7 @@ class Graph:
                     got=failing(condition, ", ".join(f"{k}={v}" for k, v in exact.items())),
                     fix=self._way(before, condition),
                 )
-        require_together(conditions, f"graph {self.name}")
+        require_together(conditions, f"graph {self.name}", self._raised(conditions))
         known = {**{k: substitute(v, exact) for k, v in self.bound.items()}, **exact}
         tensors = {name: bind_tensor(t, exact) for name, t in self.tensors.items()}
         for tensor in tensors.values():
@@ -198,6 +198,15 @@ class Graph:
             tokens=None if self.tokens is None else substitute(self.tokens, exact),
             bound=MappingProxyType(known),
         )
+
+    def _raised(self, conditions: Iterable[Condition]) -> str | None:
+        """Return how a size that is bound is raised, where it keeps low what another condition wants high."""
+        conditions = tuple(conditions)
+        for low in (one for one in conditions if one.kind == "at_least" and one.left.is_Integer):
+            for high in (one for one in conditions if one.kind == "at_least" and one.left == low.right):
+                if high.right.is_Integer and high.right > low.left:
+                    return self._way(low, replace(low, right=high.right))
+        return None
 
     def _way(self, before: Condition, after: Condition) -> str:
         """Return what mends a condition that fails: other sizes, or another value of a size that is bound."""

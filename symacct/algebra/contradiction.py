@@ -45,8 +45,10 @@ def contradictory(conditions: Iterable[Condition]) -> bool:
     return _falls_short(given) or _never_divides(given)
 
 
-def require_together(conditions: Sequence[Condition], where: str) -> None:
+def require_together(conditions: Sequence[Condition], where: str, fix: str | None = None) -> None:
     """Refuse conditions of a graph that no sizes satisfy; equalities are left out, as decoding drops them.
+
+    `fix` says what mends it, where that is known.
 
     Raises:
         SizeError: there are no such sizes.
@@ -58,7 +60,7 @@ def require_together(conditions: Sequence[Condition], where: str) -> None:
             where=where,
             expected="conditions that hold together",
             got=", ".join(one.text for one in always if not one.is_certain()),
-            fix="choose other sizes, or write the words that ask for these otherwise",
+            fix=fix or "choose other sizes, or write the words that ask for these otherwise",
         )
 
 
