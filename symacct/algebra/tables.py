@@ -170,8 +170,8 @@ def _is_linear(table: Terms) -> bool:
 
 
 def divide(top: Terms, by: Terms) -> Terms | None:
-    """Return the exact quotient by a primitive sum, or None; the top may have negative powers of symbols."""
-    if not top:
+    """Return the exact quotient by a primitive sum, or None; the top alone may have negative powers."""
+    if not top or any(power < 0 for monomial in by for _, power in monomial):
         return None
     shift = primitive(top)[1]
     lifted = shifted(top, scaled(shift, -1))

@@ -52,13 +52,29 @@ def cut_conditions(text: str) -> tuple[str, tuple[str, ...]]:
         return text, ()
     rest = END.search(text, start.end())
     end = rest.start() if rest else len(text)
-    conditions = tuple(part.strip() for part in JOINT.split(text[start.end() : end]))
+    conditions = tuple(part.strip() for part in _parts(text[start.end() : end]))
     if not all(conditions):
         raise FormulaError(
             "if is followed by conditions", where=text[:72], expected=EXPECTED, got=text[start.start() :][:64]
         )
     gap = " " * (end - start.start())
     return f"{text[: start.start()]}{gap}{text[end:]}".rstrip(), conditions
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Yield conditions between commas that stand outside brackets.
+
+    >>> list(_parts("max(p, F) <= 12, k | L"))
+    ['max(p, F) <= 12', ' k | L']
+    """
+    depth = begun = 0
+    for place, char in enumerate(text):
+        depth += (char in "([{⌈⌊") - (char in ")]}⌉⌋")
+        joint = JOINT.match(text, place) if not depth else None
+        if joint and place >= begun:
+            yield text[begun:place]
+            begun = joint.end()
+    yield text[begun:]
 
 
 def read_conditions(texts: Iterable[str], names: Collection[str], real: Collection[str] = ()) -> Conditions:
