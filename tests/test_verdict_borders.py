@@ -9,6 +9,7 @@ from time import thread_time
 import pytest
 from mpmath.ctx_iv import MPIntervalContext
 
+from symacct import load
 from symacct.proof.enclosure import ends
 from symacct.proof.prove import prove
 
@@ -93,6 +94,20 @@ def test_a_search_for_a_proof_keeps_to_its_time(claim):
     start = thread_time()
     assert prove(None, claim, seconds=2).outcome in {"proved", "undecided"}
     assert thread_time() - start < 15
+
+
+@pytest.mark.parametrize(
+    ("graph", "claim", "outcome"),
+    [
+        ("gpt2", "S <= 1024", "proved"),  # its positions end there
+        ("gpt2", "S <= 1023", "refuted"),
+        ("gpt", "h >= a", "proved"),  # a divides h
+        ("gpt", "h = 2*a", "refuted"),
+    ],
+)
+def test_sizes_alone_are_those_that_the_graph_allows(graph, claim, outcome):
+    """A counterexample is no sizes that the graph refuses."""
+    assert prove(load(graph), claim).outcome == outcome
 
 
 def test_huge_ends_are_still_bounds():

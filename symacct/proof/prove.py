@@ -269,7 +269,7 @@ class _Judging:
         sides = resolve(self.claim, lookup(self.account, self.facts.quantity))
         self.check_growing(sides)
         sides = self.filled(sides)
-        when = tuple(self.put(one) for one in (*sides.left.when, *sides.right.when))
+        when = tuple(self.put(one) for one in (*sides.left.when, *sides.right.when, *self.of_graph(sides)))
         _check_sizes(when, self.values)
         if extremum is not None:
             return self.of_extremum(extremum, sides, when)
@@ -292,6 +292,19 @@ class _Judging:
             pair = (sides.right.expr, sides.left.expr) if self.is_exact_left() else (sides.left.expr, sides.right.expr)
             return replace(made, decision=decide_within(*pair, self.claim.tolerance, self.domain))
         return replace(made, decision=decide(sides.left.expr, self.claim.relation, sides.right.expr, self.domain))
+
+    def of_graph(self, sides: Sides) -> tuple[Condition, ...]:
+        """Return what the graph asks of sizes that a claim compares by themselves: no others can be chosen."""
+        trees = (self.claim.left, self.claim.right, *(one.tree for one in self.claim.where))
+        if self.account is None or any(part.form == "quantity" for tree in trees for part in walk(tree)):
+            return ()
+        among = {*names_of(sides.left.expr), *names_of(sides.right.expr)}
+        found: dict[Condition, None] = {}
+        for _ in range(DEEPEST):
+            more = [one for one in self.account.graph.conditions if among & set(one.names) and one not in found]
+            found |= dict.fromkeys(more)
+            among |= {name for one in more for name in one.names}
+        return tuple(found)
 
     def is_exact_left(self) -> bool:
         """Say whether the left side is the derived one: an error is a share of that, else of the right side."""
