@@ -4,10 +4,12 @@ What is right here follows from analysis on paper, said beside each case.
 """
 
 from fractions import Fraction
+from time import thread_time
 
 import pytest
 from mpmath.ctx_iv import MPIntervalContext
 
+from symacct import load
 from symacct.proof.enclosure import ends
 from symacct.proof.prove import prove
 
@@ -84,6 +86,31 @@ def test_what_a_logarithm_leaves_behind_may_count(claim, outcomes):
 def test_powers_and_logarithms_of_large_sizes_end_early(claim):
     """A size in an exponent is not worked out to its last digit."""
     assert "too long" not in prove(None, claim, seconds=5).decision.reason
+
+
+PRODUCT = "*".join(f"n{i}" for i in range(300)) + " >= 1"
+
+
+@pytest.mark.parametrize("claim", [PRODUCT, "(n + m + k + j)^20 >= n^20"])
+def test_a_search_for_a_proof_keeps_to_its_time(claim):
+    """A shift of very many terms ends with the time that is given, or with the work that is allowed."""
+    start = thread_time()
+    assert prove(None, claim, seconds=2).outcome in {"proved", "undecided"}
+    assert thread_time() - start < 15
+
+
+@pytest.mark.parametrize(
+    ("graph", "claim", "outcome"),
+    [
+        ("gpt2", "S <= 1024", "proved"),  # its positions end there
+        ("gpt2", "S <= 1023", "refuted"),
+        ("gpt", "h >= a", "proved"),  # a divides h
+        ("gpt", "h = 2*a", "refuted"),
+    ],
+)
+def test_sizes_alone_are_those_that_the_graph_allows(graph, claim, outcome):
+    """A counterexample is no sizes that the graph refuses."""
+    assert prove(load(graph), claim).outcome == outcome
 
 
 def test_huge_ends_are_still_bounds():

@@ -119,6 +119,11 @@ class _Making:
         self.replaced: dict[str, Expr] = {}
         self.solution: dict[Condition, Condition] = {}
 
+    @property
+    def corner(self) -> dict[str, int]:
+        """The values from which sizes count."""
+        return {**self.lower, **dict.fromkeys(self.real, 0)}
+
     def solved(self, stated: Sequence[Condition]) -> list[Condition]:
         """Solve each equality that can be for one size; return what must hold besides."""
         rest: list[Condition] = []
@@ -163,7 +168,7 @@ class _Making:
         for name in names_of(gap) if _is_rational(gap) else ():
             at = symbol(name)
             slope = normal(gap.diff(at))
-            if name in names_of(slope) or sign_on_box(slope, self.lower)[0] not in ("positive", "negative"):
+            if name in names_of(slope) or sign_on_box(slope, self.corner)[0] not in ("positive", "negative"):
                 continue
             yield name, normal(at - gap / slope)
 

@@ -148,7 +148,7 @@ class Box:
             for monomial, c in before.items():
                 power = dict(monomial).get(name, 0)
                 rest = tuple(pair for pair in monomial if pair[0] != name)
-                self.meter.spend(power + 1)
+                self.meter.spend((power + 1) * (1 + len(rest) // 4))
                 for k in range(power + 1):
                     y: Monomial = ((name, k),) if k else ()
                     put(moved, {join(rest, y): c * comb(power, k) * start ** (power - k)})

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sympy import Max, Min
 
 from symacct import kernel
+from symacct.algebra.budget import check_time
 from symacct.algebra.condition import Condition
 from symacct.algebra.evaluate import names_of
 from symacct.algebra.normal import normal
@@ -82,6 +83,25 @@ POSITIVE = Least(0, real=True, above=True)
 Bounds = Mapping[str, int | Least] | int
 
 
+LOOK = 5000
+
+
+class _Timed(kernel.Meter):
+    """The kernel's meter, which looks at the clock every so often as a proof is searched for."""
+
+    def __init__(self) -> None:
+        """Start at 0."""
+        super().__init__()
+        self.seen = 0
+
+    def spend(self, work: int) -> None:
+        """Count work, and stop where the time is used up."""
+        super().spend(work)
+        if self.work - self.seen > LOOK:
+            self.seen = self.work
+            check_time()
+
+
 @dataclass(frozen=True)
 class Case:
     """One claim in its context: variables, hypotheses by name, and what is said of two formulas.
@@ -139,7 +159,8 @@ class Case:
         """Return the kernel's context."""
         variables = {name: kernel.Variable(*one) for name, one in self.variables.items()}
         free = frozenset(name for one in self.rests for name in one.sizes)
-        return kernel.Context(variables, {one["name"]: one for one in self.given()}, free=free)
+        given = {one["name"]: one for one in self.given()}
+        return kernel.Context(variables, given, free=free, meter=_Timed())
 
     def given(self) -> list[dict[str, Any]]:
         """Return the hypotheses as the kernel reads them."""

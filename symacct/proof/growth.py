@@ -274,7 +274,7 @@ def _step(form: Expr, at: Expr) -> tuple[Fraction, Expr]:
 
 
 def _is_rest(at: Symbol) -> bool:
-    return bool(at.name.startswith(REST))
+    return str(at.name).startswith(REST)
 
 
 def _without_logs(expr: Expr) -> Expr:

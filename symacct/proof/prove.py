@@ -317,6 +317,19 @@ class _Judging:
         known = map(self.put, self.account.graph.conditions)
         return tuple(one for one in known if set(one.names) & named)
 
+    def of_graph(self, sides: Sides) -> tuple[Condition, ...]:
+        """Return what the graph asks of sizes that a claim compares by themselves: no others can be chosen."""
+        trees = (self.claim.left, self.claim.right, *(one.tree for one in self.claim.where))
+        if self.account is None or any(part.form == "quantity" for tree in trees for part in walk(tree)):
+            return ()
+        among = {*names_of(sides.left.expr), *names_of(sides.right.expr)}
+        found: dict[Condition, None] = {}
+        for _ in range(DEEPEST):
+            more = [one for one in self.account.graph.conditions if among & set(one.names) and one not in found]
+            found |= dict.fromkeys(more)
+            among |= {name for one in more for name in one.names}
+        return tuple(found)
+
     def is_exact_left(self) -> bool:
         """Say whether the left side is the derived one: an error is a share of it, else of the right."""
         left, right = self.claim.left.form == "quantity", self.claim.right.form == "quantity"
