@@ -125,6 +125,8 @@ def _start(base: Expr, starts: Mapping[str, int]) -> int | None:
 def _sign_of_sum(table: Terms, starts: Mapping[str, int]) -> tuple[Answer, Shift | None]:
     """Return the sign of a sum without sums below, by shifting to the corner."""
     plain, positive = _cleared(table, starts)
+    if any(power < 0 for monomial in plain for _, power in monomial):
+        return "unknown", None
     ring, scales = polynomial_ring([plain])
     froms: dict[Expr, int] = {}
     for base, scale in scales.items():

@@ -325,7 +325,9 @@ class _Judging:
         among = {*names_of(sides.left.expr), *names_of(sides.right.expr)}
         found: dict[Condition, None] = {}
         for _ in range(DEEPEST):
-            more = [one for one in self.account.graph.conditions if among & set(one.names) and one not in found]
+            more = [
+                one for one in self.account.graph.conditions if among & set(one.names) and one not in found
+            ]
             found |= dict.fromkeys(more)
             among |= {name for one in more for name in one.names}
         return tuple(found)
