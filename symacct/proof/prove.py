@@ -309,28 +309,18 @@ class _Judging:
         pair = (right, left) if self.is_exact_left() else (left, right)
         return decide_within(*pair, self.claim.tolerance, self.domain)
 
-    def of_graph(self, sides: Sides) -> tuple[Condition, ...]:
-        """Return the graph's conditions on the sizes of a claim that names none of its quantities."""
+    def of_graph(self, sides: Sides) -> list[Condition]:
+        """Return what the graph asks of the sizes of a claim that names none of its quantities."""
         if self.account is None or quantities_of(self.claim):
-            return ()
-        named = {*names_of(sides.left.expr), *names_of(sides.right.expr)}
-        known = map(self.put, self.account.graph.conditions)
-        return tuple(one for one in known if set(one.names) & named)
-
-    def of_graph(self, sides: Sides) -> tuple[Condition, ...]:
-        """Return what the graph asks of sizes that a claim compares by themselves: no others can be chosen."""
-        trees = (self.claim.left, self.claim.right, *(one.tree for one in self.claim.where))
-        if self.account is None or any(part.form == "quantity" for tree in trees for part in walk(tree)):
-            return ()
+            return []
         among = {*names_of(sides.left.expr), *names_of(sides.right.expr)}
-        found: dict[Condition, None] = {}
+        open_ = [self.put(one) for one in self.account.graph.conditions]
+        found: list[Condition] = []
         for _ in range(DEEPEST):
-            more = [
-                one for one in self.account.graph.conditions if among & set(one.names) and one not in found
-            ]
-            found |= dict.fromkeys(more)
+            more = [one for one in open_ if among & set(one.names) and one not in found]
+            found += more
             among |= {name for one in more for name in one.names}
-        return tuple(found)
+        return found
 
     def is_exact_left(self) -> bool:
         """Say whether the left side is the derived one: an error is a share of it, else of the right."""
