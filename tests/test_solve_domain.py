@@ -140,11 +140,12 @@ def test_none_says_of_which_numbers(text, said):
 
 
 def test_conditions_are_read_as_they_stand():
-    """Every relation, and nothing that grows or holds two."""
+    """Every relation, two in a row, and nothing that grows."""
     assert [str(one) for one in read_conditions(["F = 4*D", "S <= 4*k", "k | S"], ["F", "D", "S", "k"])] == [
         "F = 4*D", "4*k >= S", "k divides S",
     ]  # fmt: skip
-    for text in ("S << D", "1 <= S <= 4", "S", "S != 4"):
+    assert [str(one) for one in read_conditions(["1 <= S < 4"], ["S"])] == ["S >= 1", "4 > S"]
+    for text in ("S << D", "S", "S != 4", "S <= 4 <="):
         with pytest.raises(SymacctError):
             read_conditions([text], ["S", "D"])
 

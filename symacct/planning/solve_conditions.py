@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def read_conditions(texts: Iterable[str], names: Collection[str]) -> tuple[Condition, ...]:
-    """Return conditions, read as those behind ``if`` in a claim.
+    """Return conditions, read as those behind ``if`` in a claim; strict ones stay strict.
 
     Raises:
         SymacctError: a text is no condition, a name is unknown, or a size is said to be large.
@@ -23,7 +23,7 @@ def read_conditions(texts: Iterable[str], names: Collection[str]) -> tuple[Condi
     ['F = 4*D', '4*k >= S', 'k divides L']
     """
     texts = tuple(texts)
-    found = conditions.read_conditions(texts, names)
+    found = conditions.read_conditions(texts, names, real=names)  # the unknown may be a real number
     if found.growing:
         raise FormulaError(
             "nothing grows where a condition is solved",
