@@ -118,8 +118,8 @@ def fit(
     >>> found = fit("llama-3-70b", "8xh100-sxm")
     >>> found.fits, found.verdict, found.static.per, found.static.devices
     (False, 'static state', '(2 + 2 + 8) byte/parameter * N = 12 byte/parameter * N', 11)
-    >>> fit("gpt2", "h100-sxm", sizes={"B": 8, "S": 1024}).limits
-    (Largest(name='B', value=61, limit=''),)
+    >>> [(one.name, one.value) for one in fit("gpt2", "h100-sxm", sizes={"B": 8, "S": 1024}).limits]
+    [('B', 61)]
     """
     room = room_of(on, reserve=reserve, dirs=dirs)
     account = _account(model, policy or Policy(optimizer="adamw"), convention)
