@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from symacct.planning.solve import solve as solve
     from symacct.policy import Policy as Policy
     from symacct.policy import precision as precision
-    from symacct.proof.prove import Verdict as Verdict
     from symacct.proof.prove import prove as prove
+    from symacct.proof.verdict import Verdict as Verdict
     from symacct.quantity import Quantity as Quantity
     from symacct.readers.files import load as load
     from symacct.units import Unit as Unit
@@ -38,7 +38,7 @@ HOMES = {
     "Account": "symacct.account", "Builder": "symacct.build", "CONVENTIONS": "symacct.convention",
     "Convention": "symacct.convention", "Definition": "symacct.build", "Graph": "symacct.nodes",
     "Policy": "symacct.policy", "Quantity": "symacct.quantity", "SymacctError": "symacct.errors",
-    "Unit": "symacct.units", "Var": "symacct.build", "Verdict": "symacct.proof.prove",
+    "Unit": "symacct.units", "Var": "symacct.build", "Verdict": "symacct.proof.verdict",
     "derive": "symacct.account", "fit": "symacct.planning.fit", "graph": "symacct.build",
     "load": "symacct.readers.files", "mfu": "symacct.planning.mfu", "plan": "symacct.planning.plan",
     "precision": "symacct.policy", "prove": "symacct.proof.prove", "solve": "symacct.planning.solve",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from symacct.account import Account
-    from symacct.proof.prove import Verdict
+    from symacct.proof.verdict import Verdict
 
 FORMATS = ("text", "markdown", "json")
 STATUS = {"proved": 0, "refuted": 1, "undecided": 3}

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from symacct.account import Account
     from symacct.algebra.domain import Domain
     from symacct.proof.growth import Regime
-    from symacct.proof.prove import Verdict
+    from symacct.proof.verdict import Verdict
 
 Certificate = dict[str, Any]
 

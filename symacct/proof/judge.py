@@ -15,7 +15,7 @@ from symacct.errors import SymacctError
 from symacct.policy import Policy, precision
 from symacct.proof.lookup import chosen
 from symacct.proof.machine_facts import read_facts
-from symacct.proof.prove import Verdict, prove
+from symacct.proof.prove import prove
 from symacct.readers.documents import documents
 from symacct.readers.files import load
 from symacct.readers.renamed import renamed
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sympy import Expr
 
     from symacct.claims import Amount
+    from symacct.proof.verdict import Verdict
     from symacct.readers.claim_files import ClaimFile
     from symacct.readers.stated import Stated
 

@@ -14,7 +14,7 @@ from symacct.syntax import parse
 if TYPE_CHECKING:
     from symacct.account import Account
     from symacct.claims import Claim
-    from symacct.proof.prove import Verdict
+    from symacct.proof.verdict import Verdict
     from symacct.syntax import Tree
 
 ALONE, REAL = "integers of at least 1", "positive real numbers"

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sympy import Expr
 
     from symacct.algebra.domain import Domain
-    from symacct.proof.prove import Verdict
+    from symacct.proof.verdict import Verdict
 
 IFF = re.compile(r"(?<!\w)(?:iff|if\s+and\s+only\s+if)(?!\w)|⇔|⟺|<=>")
 WHERE = re.compile(r"(?<![\w.])where(?!\w)")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from symacct.planning.mfu import Utilisation
     from symacct.planning.plan import Plan
     from symacct.planning.solve_answer import Solution
-    from symacct.proof.prove import Verdict
+    from symacct.proof.verdict import Verdict
     from symacct.report.facts import Fact
 
 WIDTH = 100

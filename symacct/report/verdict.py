@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from symacct.account import Account
     from symacct.proof.instead import Instead, LeadingOrder
-    from symacct.proof.prove import Verdict
+    from symacct.proof.verdict import Verdict
     from symacct.report.facts import Style
     from symacct.syntax import Tree
 

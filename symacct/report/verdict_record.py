@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     from symacct.proof.decide import Counterexample
     from symacct.proof.instead import Instead, LeadingOrder
-    from symacct.proof.prove import Verdict
     from symacct.proof.sources import Part
     from symacct.proof.threshold import Threshold
+    from symacct.proof.verdict import Verdict
 
 Order = tuple[str, ...]
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sympy import Expr
 
     from symacct.account import Account
-    from symacct.proof.prove import Verdict
+    from symacct.proof.verdict import Verdict
     from symacct.readers.stated import Stated
     from symacct.sheet.statement import Statement
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from symacct.account import Account
     from symacct.proof.judge import Judged
-    from symacct.proof.prove import Verdict
+    from symacct.proof.verdict import Verdict
     from symacct.readers.stated import Stated
     from symacct.units import Unit
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from symacct.account import Account
     from symacct.proof.instead import LeadingOrder
     from symacct.proof.judge import Judged
-    from symacct.proof.prove import Verdict
+    from symacct.proof.verdict import Verdict
 
 SHORT, MOST_OPERANDS, LONGEST_NUMBER, MOST_DECIMALS, PRECISE = 170, 2, 18, 6, 40
 PERCENT = Integer(100)
