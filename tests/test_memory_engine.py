@@ -180,5 +180,5 @@ def test_a_level_that_rises_and_falls_is_said_and_has_its_number() -> None:
     one = derive(random_graph(366).graph, precision="fp32", hold_output=True)
     with pytest.raises(RuleError, match="rises and falls again"):
         one.candidates()
-    sizes = dict.fromkeys(one.source.sizes, 3) | {"L": 20, "M": 20}
+    sizes = dict.fromkeys(one.source.sizes, 3) | {"D": 4, "L": 20, "M": 20}
     assert one.value("memory.peak", sizes) == interpreted(one, sizes)

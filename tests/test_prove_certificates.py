@@ -63,7 +63,7 @@ def test_verdicts_have_certificates_with_the_rows_of_the_derivation(claim, tmp_p
 def test_an_undecided_claim_has_no_certificate(tmp_path, run):
     """It says so, and writes nothing."""
     file = tmp_path / "proof.json"
-    status, said, _ = run("prove", "n*log(n) = O(n^2)", "--certificate", str(file))
+    status, said, _ = run("prove", "2^n >= n", "--certificate", str(file))
     assert (status, file.exists()) == (3, False)
     assert said.endswith("certificate: not written: an undecided claim has none\n")
-    assert certify(prove(None, "a*n <= b iff n <= b/a")).note == "none is written for a threshold"
+    assert certify(prove(None, "a*n <= b iff n <= b/a")).certificate is not None

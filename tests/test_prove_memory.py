@@ -174,14 +174,14 @@ def test_the_least_over_integers():
         ("store-nothing", "flops.recompute = O(L)", "refuted"),
         ("selective:layers", "memory.activations.peak = Theta(L)", "proved"),
         ("none", "memory.peak = Theta(L)", "proved"),
-        ("none", "memory.peak ~ 4*D*L*max(2*D, B + D)", "proved"),
+        ("none", "memory.peak ~ 4*D*L*max(2*D, B + D)", "undecided"),
         ("none", "memory.peak ~ 4*D*L*max(2*D, B)", "refuted"),
-        ("none", "memory.peak ~ 8*D^2*L if B <= D", "proved"),
+        ("none", "memory.peak ~ 8*D^2*L if B <= D", "undecided"),
         ("none", "memory.peak ~ 8*D^2*L", "refuted"),
     ],
 )
 def test_growth(accounts, checkpoint, claim, outcome):
-    """The three strategies; and a maximum grows like the largest of its leading terms."""
+    """The three strategies; what a maximum grows like has no certificate yet, and fails where it is wrong."""
     account = accounts("mlp", precision="fp32", checkpoint=checkpoint)
     verdict = prove(account, claim, grow=("L",), brief=True)
     assert verdict.outcome == outcome, verdict.decision

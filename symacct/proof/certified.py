@@ -141,7 +141,7 @@ def certify(verdict: Verdict, account: Account | None = None) -> Certified:
     made = verdict.decision.certificate or _refutation(verdict)
     if made is None:
         return Certified(None, "no witness was found that the kernel can check")
-    whole = None if account is None or verdict.outcome != "proved" else _with_rows(made, verdict, account)
+    whole = None if account is None else _with_rows(made, verdict, account)
     note = f"with the rows that {_total(verdict)} is the sum of" if whole else "of the formulas alone"
     rests = [] if account is None else rests_of(verdict.claim, account)
     said = with_said(whole or made, text=verdict.stated, read=read_line(verdict), rests=rests)

@@ -8,18 +8,19 @@ from typing import Any
 LEFT_OUT = ("text", "rests")
 
 
-def statement_of(certificate: dict[str, Any]) -> str:
+def statement_of(certificate: dict[str, Any], *, read: bool = True) -> str:
     """Return the canonical text of a certificate's statement, variables and hypotheses.
 
     The names of hypotheses and their order do not matter, nor does the text as typed, nor the proof; the
-    claim as read does.
+    claim as read does, unless `read` is false.
 
     >>> one = {"statement": {"relation": "=", "left": "1", "right": "1", "text": "1 = 1"},
     ...        "variables": {}, "hypotheses": []}
     >>> print(statement_of(one))
     {"hypotheses":[],"statement":{"left":"1","relation":"=","right":"1"},"variables":{}}
     """
-    statement = {key: part for key, part in certificate["statement"].items() if key not in LEFT_OUT}
+    left_out = LEFT_OUT if read else (*LEFT_OUT, "read")
+    statement = {key: part for key, part in certificate["statement"].items() if key not in left_out}
     rests = sorted(certificate["statement"].get("rests", []), key=_text)
     hypotheses = sorted(
         ({key: part for key, part in one.items() if key != "name"} for one in certificate["hypotheses"]),
