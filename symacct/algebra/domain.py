@@ -55,13 +55,6 @@ class Domain:
         """Return a formula with the sizes put in that equalities give."""
         return substitute(expr, self.replaced) if self.replaced else normal(expr)
 
-    def names(self, *exprs: Expr) -> list[str]:
-        """Return the free names of formulas and of all that must hold, sorted."""
-        found = {name for expr in exprs for name in names_of(expr)}
-        found |= {name for one in self.conditions for name in one.names}
-        found |= {name for value in self.replaced.values() for name in names_of(value)}
-        return sorted(found - set(self.replaced))
-
     def with_conditions(self, *more: Condition, real: Iterable[str] = ()) -> Domain:
         """Return the domain narrowed by more conditions.
 
