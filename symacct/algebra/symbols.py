@@ -74,14 +74,6 @@ class Size(Symbol):  # type: ignore[misc]
 
     __slots__ = ()
 
-    def __eq__(self, other: object) -> bool:
-        """Compare with any symbol: name and assumptions make one, and not its class."""
-        if self is other:
-            return True
-        return isinstance(other, Symbol) and self._hashable_content() == other._hashable_content()
-
-    __hash__ = Symbol.__hash__
-
     def _eval_subs(self, old: Expr, new: Expr) -> Expr | None:
         return new if self.is_meant(old) else None
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import islice, product
 from typing import TYPE_CHECKING
 
-from sympy import Expr, Integer, Symbol, log
+from sympy import Dummy, Expr, Integer, Symbol, log
 
 from symacct.algebra.budget import check_time
 from symacct.algebra.domain import Domain, domain_of
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from symacct.account import Account
     from symacct.algebra.condition import Condition
 
-TIME = Symbol("t", positive=True, integer=True)
+TIME = Dummy("t", positive=True, integer=True)
 SLOW = Symbol("log t", positive=True)
 REST = "o(1) "
 STEPS = (720720 * 10**2, 720720 * 10**6, 720720 * 10**11, 720720 * 10**2500)
