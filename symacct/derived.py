@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Self
 
 from symacct.algebra.condition import Condition, merge
 from symacct.algebra.symbols import as_expr
-from symacct.derivation.again import traffic_again, work_again
-from symacct.derivation.course import Course
 from symacct.derivation.differentiate import Step, differentiate
 from symacct.derivation.growth import cached_tokens
 from symacct.derivation.lora import adapted
-from symacct.derivation.placement import left
 from symacct.derivation.saved import Saved, saved
 from symacct.derivation.static import Parameter, parameters
 from symacct.derivation.traffic import Traffic, Traffics
 from symacct.derivation.work import Row, backward_work, forward_work, optimizer_work
 from symacct.derivation.workload import caches, living, prepared, without_empty
 from symacct.errors import UnknownNameError, UsageError, nearest, unknown
+from symacct.peaks.again import traffic_again, work_again
+from symacct.peaks.course import Course
+from symacct.peaks.placement import left
 from symacct.terms import PEAKS, QUANTITIES
 
 if TYPE_CHECKING:

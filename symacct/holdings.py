@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from sympy import Expr
 
-    from symacct.derivation.folding import Size
+    from symacct.peaks.folding import Size
 
 
 class Holdings(Derived):

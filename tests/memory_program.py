@@ -10,8 +10,8 @@ from itertools import groupby
 from math import isqrt
 
 from symacct.algebra.evaluate import evaluate
-from symacct.derivation.closing import closed
 from symacct.nodes import Repeat
+from symacct.peaks.closing import closed
 from symacct.tensor import Tensor
 
 BYTES = {"float": 4, "stat": 4, "mask": 1, "index": 8}

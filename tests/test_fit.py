@@ -13,10 +13,10 @@ from symacct.account import Account
 from symacct.algebra.domain import Domain
 from symacct.algebra.evaluate import evaluate
 from symacct.cli import main
-from symacct.derivation.timeline import at_sizes, sizes_at, worst
 from symacct.errors import SymacctError
 from symacct.evaluation.timing import quantity
 from symacct.machines import Figure, Machine, Named, Peak
+from symacct.peaks.timeline import at_sizes, sizes_at, worst
 from symacct.planning.fit import fit
 from symacct.planning.fit_changes import WORDS
 from symacct.planning.fit_peak import Courses, unmixed

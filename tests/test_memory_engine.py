@@ -12,9 +12,9 @@ from symacct import load
 from symacct.account import Account, derive
 from symacct.algebra.evaluate import evaluate
 from symacct.algebra.symbols import as_expr, symbol
-from symacct.derivation.timeline import at_sizes, sizes_at, worst
 from symacct.errors import RuleError, UsageError
 from symacct.nodes import Graph, Node, Repeat, walk
+from symacct.peaks.timeline import at_sizes, sizes_at, worst
 from symacct.syntax import read_formula
 
 if TYPE_CHECKING:

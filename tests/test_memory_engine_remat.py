@@ -7,10 +7,10 @@ import pickle
 import pytest
 
 from symacct import Builder, derive
-from symacct.derivation.timeline import at_sizes, sizes_at, worst
 from symacct.errors import GraphError, UnknownNameError, UsageError
 from symacct.execution.schedule import Plan, run
 from symacct.nodes import Graph, Remat
+from symacct.peaks.timeline import at_sizes, sizes_at, worst
 from symacct.policy import Policy, precision
 from symacct.readers.graph_json import from_json, to_json
 from symacct.report.outline import outline

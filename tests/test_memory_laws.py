@@ -21,9 +21,9 @@ from symacct.algebra.evaluate import evaluate, substitute
 from symacct.algebra.normal import normal, total
 from symacct.algebra.sign import sign_on_box
 from symacct.algebra.symbols import as_expr, symbol
-from symacct.derivation.timeline import at_sizes, sizes_at, worst
 from symacct.errors import RuleError
 from symacct.nodes import Node, Repeat, walk
+from symacct.peaks.timeline import at_sizes, sizes_at, worst
 
 SEEDS = st.integers(min_value=0, max_value=2**32)
 SEGMENTS = ("every:1", "every:2", "every:3:full", "sqrt", "store-nothing", "store-nothing:full")

@@ -4,8 +4,8 @@ import pytest
 
 from symacct import derive, load
 from symacct.cli.main import main
-from symacct.derivation.timeline import at_sizes, sizes_at, worst
 from symacct.errors import UnknownNameError
+from symacct.peaks.timeline import at_sizes, sizes_at, worst
 
 SIZES = [{"B": b, "D": d, "L": n} for b, d, n in ((64, 4, 5), (4, 64, 5), (48, 64, 3), (3, 5, 1), (7, 2, 12))]
 

@@ -10,8 +10,8 @@ from random_graphs import random_graph
 
 from symacct import load
 from symacct.account import derive
-from symacct.derivation.timeline import at_sizes, deaths, sizes_at, worst
 from symacct.nodes import Repeat
+from symacct.peaks.timeline import at_sizes, deaths, sizes_at, worst
 
 SIZES = {
     "mlp": {"B": 5, "D": 6, "L": 4},

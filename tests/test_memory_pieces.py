@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from symacct.algebra.evaluate import evaluate
 from symacct.algebra.sparse import Ring
 from symacct.algebra.symbols import as_expr, symbol
-from symacct.derivation.folding import Event, Loop, Size
-from symacct.derivation.pieces import Composer, rest_symbol
-from symacct.derivation.turns import turn_symbol
 from symacct.errors import RuleError
+from symacct.peaks.folding import Event, Loop, Size
+from symacct.peaks.pieces import Composer, rest_symbol
+from symacct.peaks.turns import turn_symbol
 
 B, D, N = symbol("B"), symbol("D"), symbol("N")
 TURN, INNER = turn_symbol("outer"), turn_symbol("inner")

@@ -13,8 +13,8 @@ from symacct.account import derive
 from symacct.algebra.evaluate import evaluate
 from symacct.algebra.normal import normal, total
 from symacct.algebra.symbols import as_expr, symbol
-from symacct.derivation.timeline import at_sizes as schedule_at
-from symacct.derivation.timeline import sizes_at, worst
+from symacct.peaks.timeline import at_sizes as schedule_at
+from symacct.peaks.timeline import sizes_at, worst
 from symacct.readers.files import load
 from symacct.report.conditions import listed
 from symacct.report.memory import at_sizes, beside, small_cases

@@ -8,8 +8,8 @@ from random_graphs import random_graph
 from symacct import Builder, derive, load
 from symacct.algebra.evaluate import evaluate
 from symacct.algebra.normal import total
-from symacct.derivation.timeline import at_sizes, sizes_at, worst
 from symacct.errors import RuleError
+from symacct.peaks.timeline import at_sizes, sizes_at, worst
 from symacct.report.memory_peak import Peaks
 
 CHAIN = {"L": "layers", "B": "rows", "D": "features"}

@@ -9,8 +9,8 @@ import pytest
 
 from symacct import derive, load
 from symacct.cli.main import main
-from symacct.derivation.timeline import at_sizes
 from symacct.errors import LimitError, ReadError, RuleError, UnknownNameError, UsageError
+from symacct.peaks.timeline import at_sizes
 from symacct.plot import memory, shares
 from symacct.plot.canvas import thinned
 

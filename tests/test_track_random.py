@@ -9,13 +9,13 @@ from random_graphs import random_graph
 
 from symacct.account import derive
 from symacct.algebra.symbols import as_expr
-from symacct.derivation.timeline import at_sizes, sizes_at, worst
 from symacct.errors import RuleError
 from symacct.execution.check import EQUAL
 from symacct.execution.memory_check import FP32, plan_of
 from symacct.execution.memory_compare import Compared
 from symacct.execution.schedule import run
 from symacct.nodes import Repeat
+from symacct.peaks.timeline import at_sizes, sizes_at, worst
 from symacct.policy import Policy, checkpoint
 
 if TYPE_CHECKING:

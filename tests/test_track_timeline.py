@@ -7,10 +7,10 @@ from test_track_schedule import SMALL
 
 from symacct import load
 from symacct.algebra.symbols import as_expr
-from symacct.derivation.timeline import at_sizes, sizes_at, worst
 from symacct.execution.schedule import run
 from symacct.execution.schedule_plan import Plan
 from symacct.nodes import Graph, Repeat
+from symacct.peaks.timeline import at_sizes, sizes_at, worst
 from symacct.policy import Policy, checkpoint, precision
 
 LARGER = {

@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING
 from symacct.algebra.evaluate import evaluate
 from symacct.algebra.symbols import as_expr
 from symacct.derivation.ranges import over
-from symacct.derivation.timeline import GRADIENT, MOST_MICRO, at_sizes, sizes_at, worst
 from symacct.derivation.workload import prepared
 from symacct.errors import RuleError
 from symacct.execution.check import DIFFERS, EQUAL
 from symacct.execution.schedule_kernels import written
 from symacct.execution.states import shapes
 from symacct.nodes import Node, Repeat, walk
+from symacct.peaks.timeline import GRADIENT, MOST_MICRO, at_sizes, sizes_at, worst
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from symacct.account import Account
-    from symacct.derivation.schedule import Storage
-    from symacct.derivation.timeline import Moment
     from symacct.execution.schedule_plan import Tracked
+    from symacct.peaks.schedule import Storage
+    from symacct.peaks.timeline import Moment
 
 FP32_BYTES = 4
 PEAK, SAVED, SAVED_PEAK = "memory.peak", "memory.activations", "memory.activations.peak"

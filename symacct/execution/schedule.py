@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from symacct.derivation.closing import closed
 from symacct.errors import RuleError
 from symacct.execution import values
 from symacct.execution.framework import load_torch, plain_einsum
@@ -21,6 +20,7 @@ from symacct.execution.schedule_plan import Plan, Tracked
 from symacct.execution.schedule_program import PLAIN, linearise
 from symacct.execution.torch_arrays import TorchArrays
 from symacct.execution.track import Tracker
+from symacct.peaks.closing import closed
 from symacct.policy import RECOMPUTES
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from symacct.algebra.evaluate import evaluate
 from symacct.algebra.normal import normal
 from symacct.algebra.sparse import degree
 from symacct.algebra.symbols import as_expr, symbol
-from symacct.derivation.course import Course
-from symacct.derivation.placement import Cut, outermost
 from symacct.errors import LimitError, RuleError, SizeError, UsageError
+from symacct.peaks.course import Course
+from symacct.peaks.placement import Cut, outermost
 from symacct.policy import Checkpoint
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from symacct.algebra.maxima import Contest
 from symacct.algebra.normal import normal
 from symacct.algebra.sparse import Ring
 from symacct.algebra.symbols import symbol
-from symacct.derivation.placement import outermost
 from symacct.errors import LimitError, RuleError
+from symacct.peaks.placement import outermost
 from symacct.planning.best_cells import Box
 from symacct.planning.best_integer import length_name, replaced
 from symacct.planning.best_number import best_number

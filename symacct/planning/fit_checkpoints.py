@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from symacct.account import Account
 from symacct.algebra.evaluate import evaluate
-from symacct.derivation.placement import outermost
 from symacct.errors import RuleError, SymacctError
+from symacct.peaks.placement import outermost
 from symacct.planning.entries import fraction
 from symacct.planning.fit_peak import uneven
 from symacct.planning.fit_search import divisors

@@ -20,11 +20,11 @@ from symacct.algebra.domain import domain_of
 from symacct.algebra.evaluate import evaluate, names_of, substitute
 from symacct.algebra.normal import normal, total
 from symacct.algebra.symbols import as_expr
-from symacct.derivation.course import WRITTEN
-from symacct.derivation.placement import outermost
-from symacct.derivation.timeline import GRADIENT, at_sizes, integer_cut, sizes_at, weight, worst
 from symacct.errors import RuleError
 from symacct.nodes import Repeat, walk
+from symacct.peaks.course import WRITTEN
+from symacct.peaks.placement import outermost
+from symacct.peaks.timeline import GRADIENT, at_sizes, integer_cut, sizes_at, weight, worst
 from symacct.planning.entries import fraction
 from symacct.planning.fit_search import rises
 from symacct.policy import PRECISIONS
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
     from symacct.account import Account
     from symacct.algebra.domain import Domain
-    from symacct.derivation.course import Course
-    from symacct.derivation.folding import Size
-    from symacct.derivation.schedule import Schedule, Storage
+    from symacct.peaks.course import Course
+    from symacct.peaks.folding import Size
+    from symacct.peaks.schedule import Schedule, Storage
     from symacct.policy import Policy
 
 PEAK = "memory.peak"

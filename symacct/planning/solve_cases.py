@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from symacct.algebra.budget import check_time, counted
 from symacct.algebra.symbols import symbol
-from symacct.derivation.placement import outermost
+from symacct.peaks.placement import outermost
 from symacct.planning.solve_integers import conditions_set, joined, overlap, without
 from symacct.planning.solve_sides import derived_at
 from symacct.proof.lookup import UNDER

@@ -15,8 +15,8 @@ from sympy import ceiling, sqrt
 from symacct.account import Account
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import symbol
-from symacct.derivation.placement import outermost
 from symacct.errors import SymacctError
+from symacct.peaks.placement import outermost
 from symacct.policy import Checkpoint
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from symacct.algebra.evaluate import evaluate
-from symacct.derivation.timeline import GRADIENT, at_sizes, deaths, sizes_at
 from symacct.errors import LimitError
+from symacct.peaks.timeline import GRADIENT, at_sizes, deaths, sizes_at
 from symacct.planning.best_integer import best_integer, length_name
 from symacct.plot.canvas import (
     FAINT,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from symacct.account import Account
-    from symacct.derivation.schedule import Schedule, Storage
+    from symacct.peaks.schedule import Schedule, Storage
     from symacct.planning.best_integer import BestInteger
 
 CATEGORIES = ("saved", "recomputed", "gradients", "parameter gradients", "other")

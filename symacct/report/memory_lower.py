@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from symacct.adapters import parse_lora
 from symacct.algebra.evaluate import evaluate
 from symacct.algebra.symbols import as_expr
-from symacct.derivation.alive import peak_at
-from symacct.derivation.timeline import weight
 from symacct.errors import RuleError, SymacctError
+from symacct.peaks.alive import peak_at
+from symacct.peaks.timeline import weight
 from symacct.planning.subject import batch_size
 from symacct.policy import checkpoint
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sympy import Expr
 
     from symacct.account import Account
-    from symacct.derivation.folding import Size
+    from symacct.peaks.folding import Size
     from symacct.policy import Policy
 
 POLICIES = ("every:1", "sqrt", "selective:core", "store-nothing")

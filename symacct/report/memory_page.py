@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sympy import Expr
 
     from symacct.account import Account
-    from symacct.derivation.alive import Held
+    from symacct.peaks.alive import Held
     from symacct.report.summary import View
 
 MOST_ALIVE = 12

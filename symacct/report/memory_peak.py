@@ -12,7 +12,7 @@ from symacct.algebra.maxima import Contest, points
 from symacct.algebra.normal import normal, total
 from symacct.algebra.regions import Region, Regions, value_of
 from symacct.algebra.sparse import put_in
-from symacct.derivation.alive import Moment, moment
+from symacct.peaks.alive import Moment, moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 from symacct.algebra.evaluate import evaluate, substitute
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr
-from symacct.derivation.steps import Action, Choices, Instance, Mark, Marks, Segment, Storage, Value
-from symacct.derivation.turns import iteration, turn_symbol
-from symacct.derivation.vjps import Vjp, vjp_of
 from symacct.nodes import Graph, Node, Repeat, Step_
+from symacct.peaks.steps import Action, Choices, Instance, Mark, Marks, Segment, Storage, Value
+from symacct.peaks.turns import iteration, turn_symbol
+from symacct.peaks.vjps import Vjp, vjp_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from sympy import Expr
 
-    from symacct.derivation.placement import Cut, Placement
     from symacct.op import Kept
+    from symacct.peaks.placement import Cut, Placement
     from symacct.tensor import Tensor
 
 

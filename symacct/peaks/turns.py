@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 from symacct.algebra.evaluate import substitute
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr, index_symbol
-from symacct.derivation.steps import Mark
+from symacct.peaks.steps import Mark
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sympy import Expr, Symbol
 
-    from symacct.derivation.placement import Cut
-    from symacct.derivation.steps import Marks, Segment
     from symacct.nodes import Repeat
+    from symacct.peaks.placement import Cut
+    from symacct.peaks.steps import Marks, Segment
 
 MICRO = "micro-batches"
 BACKWARD = "/backward"

@@ -15,16 +15,16 @@ from symacct.algebra.evaluate import evaluate, names_of, require, substitute
 from symacct.algebra.normal import normal, total
 from symacct.algebra.summation import sum_over
 from symacct.algebra.symbols import as_expr
-from symacct.derivation.folding import Event, Items, Loop
-from symacct.derivation.schedule import turn_symbol
+from symacct.peaks.folding import Event, Items, Loop
+from symacct.peaks.schedule import turn_symbol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from sympy import Expr, Symbol
 
-    from symacct.derivation.course import Course
-    from symacct.derivation.folding import Size
+    from symacct.peaks.course import Course
+    from symacct.peaks.folding import Size
 
 Weigh = "Callable[[Size], Fraction]"
 Around = tuple[tuple["Symbol", "Expr", "Expr"], ...]

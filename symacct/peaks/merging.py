@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from sympy import Expr, Symbol
 
-    from symacct.derivation.course import Course
+    from symacct.peaks.course import Course
 
 LONGEST = 700
 """How long a schedule may be for smaller counts to be looked at."""

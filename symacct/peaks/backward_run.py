@@ -7,19 +7,19 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from symacct.derivation.again_run import AgainRun
-from symacct.derivation.steps import LEAVES, Storage
-from symacct.derivation.turns import backwards
-from symacct.derivation.vjps import COTANGENT
 from symacct.ops.reduce import Expand
 from symacct.ops.transpose import Transpose
 from symacct.ops.view import Rearrange
+from symacct.peaks.again_run import AgainRun
+from symacct.peaks.steps import LEAVES, Storage
+from symacct.peaks.turns import backwards
+from symacct.peaks.vjps import COTANGENT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from symacct.derivation.steps import Instance, Value
     from symacct.op import Op
+    from symacct.peaks.steps import Instance, Value
 
 
 class BackwardRun(AgainRun):

@@ -9,8 +9,8 @@ from symacct.algebra.evaluate import substitute
 from symacct.algebra.normal import normal
 from symacct.algebra.summation import sum_over
 from symacct.algebra.symbols import as_expr
-from symacct.derivation.folding import Event, Items, Loop
-from symacct.derivation.schedule import turn_symbol
+from symacct.peaks.folding import Event, Items, Loop
+from symacct.peaks.schedule import turn_symbol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from sympy import Expr, Symbol
 
-    from symacct.derivation.folding import Size
+    from symacct.peaks.folding import Size
 
 
 @dataclass(frozen=True, slots=True)

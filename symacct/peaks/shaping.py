@@ -13,10 +13,10 @@ from symacct.algebra.condition import Condition
 from symacct.algebra.evaluate import evaluate, substitute
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr, symbol
-from symacct.derivation.closing import closed
-from symacct.derivation.placement import Cut, outermost
 from symacct.errors import UsageError
 from symacct.nodes import Graph, Repeat, bind_node, bind_tensor, walk
+from symacct.peaks.closing import closed
+from symacct.peaks.placement import Cut, outermost
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

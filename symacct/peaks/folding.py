@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING
 from symacct.algebra.evaluate import evaluate, substitute
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr
-from symacct.derivation.schedule import Marks, Schedule, Storage, iteration, turn_symbol
-from symacct.derivation.timeline import deaths
 from symacct.errors import RuleError
 from symacct.nodes import Repeat, walk
+from symacct.peaks.schedule import Marks, Schedule, Storage, iteration, turn_symbol
+from symacct.peaks.timeline import deaths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from sympy import Expr
 
-    from symacct.derivation.placement import Cut
-    from symacct.derivation.schedule import Action
     from symacct.nodes import Graph
+    from symacct.peaks.placement import Cut
+    from symacct.peaks.schedule import Action
 
 MOST_PEELED = 7
 MOST_WRITTEN = 6

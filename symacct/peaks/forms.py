@@ -14,21 +14,21 @@ from typing import TYPE_CHECKING
 from symacct.algebra.evaluate import evaluate, substitute
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr
-from symacct.derivation.folding import Event, Items, folded, loops, unfolded, written
-from symacct.derivation.placement import placed
-from symacct.derivation.schedule import Schedule, scheduled, turn_symbol
-from symacct.derivation.shaping import derived_counts, small_counts
-from symacct.derivation.timeline import choices_of
 from symacct.errors import RuleError
+from symacct.peaks.folding import Event, Items, folded, loops, unfolded, written
+from symacct.peaks.placement import placed
+from symacct.peaks.schedule import Schedule, scheduled, turn_symbol
+from symacct.peaks.shaping import derived_counts, small_counts
+from symacct.peaks.timeline import choices_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sympy import Expr, Symbol
 
-    from symacct.derivation.folding import Size
-    from symacct.derivation.shaping import Shape
-    from symacct.derivation.steps import Choices
+    from symacct.peaks.folding import Size
+    from symacct.peaks.shaping import Shape
+    from symacct.peaks.steps import Choices
     from symacct.policy import Checkpoint, Policy
 
 BASES = (6, 8, 10)

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from sympy import Expr
 
-    from symacct.derivation.course import Course
     from symacct.derivation.traffic import Traffic
     from symacct.derivation.work import Row
+    from symacct.peaks.course import Course
 
 BY_OP = ("algorithmic", "issued")
 """Byte accounts in which each op moves its own bytes, so that an op that runs again moves them again."""

@@ -16,9 +16,9 @@ from symacct.algebra.maxima import undominated
 from symacct.algebra.normal import normal
 from symacct.algebra.sparse import Poly, degree, nonnegative, plus, product, put_in, whole
 from symacct.algebra.summation import bernoulli
-from symacct.derivation.folding import Event
-from symacct.derivation.schedule import turn_symbol
 from symacct.errors import RuleError
+from symacct.peaks.folding import Event
+from symacct.peaks.schedule import turn_symbol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sympy import Expr, Symbol
 
     from symacct.algebra.sparse import Ring
-    from symacct.derivation.folding import Items, Loop, Size
+    from symacct.peaks.folding import Items, Loop, Size
 
 REST = "_rest"
 """The name that the number of turns to come gets inside a body that depends on the turn."""

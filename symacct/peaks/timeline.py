@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Protocol
 from symacct.algebra.evaluate import evaluate
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr
-from symacct.derivation.closing import closed
-from symacct.derivation.placement import Cut, outermost, placed
-from symacct.derivation.schedule import Choices, Schedule, Storage, scheduled
 from symacct.errors import SizeError
 from symacct.nodes import Graph, Repeat, walk
+from symacct.peaks.closing import closed
+from symacct.peaks.placement import Cut, outermost, placed
+from symacct.peaks.schedule import Choices, Schedule, Storage, scheduled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from sympy import Expr
 
-    from symacct.derivation.schedule import Action
+    from symacct.peaks.schedule import Action
     from symacct.policy import Policy
 
 GRADIENT = "parameter gradient"

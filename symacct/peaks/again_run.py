@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from symacct.derivation.forward_run import ForwardRun
-from symacct.derivation.steps import entering
-from symacct.derivation.turns import again_in
+from symacct.peaks.forward_run import ForwardRun
+from symacct.peaks.steps import entering
+from symacct.peaks.turns import again_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from symacct.derivation.steps import Instance, Segment, Storage
+    from symacct.peaks.steps import Instance, Segment, Storage
 
 
 class AgainRun(ForwardRun):

@@ -10,15 +10,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from symacct.algebra.budget import spend
-from symacct.derivation.backward_run import BackwardRun
-from symacct.derivation.steps import Action, Choices, Mark, Marks, Schedule, Storage
-from symacct.derivation.turns import MICRO, iteration, turn_symbol
+from symacct.peaks.backward_run import BackwardRun
+from symacct.peaks.steps import Action, Choices, Mark, Marks, Schedule, Storage
+from symacct.peaks.turns import MICRO, iteration, turn_symbol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from symacct.derivation.placement import Placement
     from symacct.nodes import Graph
+    from symacct.peaks.placement import Placement
 
 __all__ = [
     "Action", "Choices", "Mark", "Marks", "Schedule", "Storage", "iteration", "scheduled", "turn_symbol",

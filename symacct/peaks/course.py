@@ -18,23 +18,23 @@ from symacct.algebra.maxima import Contest
 from symacct.algebra.normal import normal, total
 from symacct.algebra.sparse import Poly, Ring, plus, product, put_in
 from symacct.algebra.symbols import as_expr, symbol
-from symacct.derivation.folding import Event, Items, loops
-from symacct.derivation.forms import Form, Former
-from symacct.derivation.merging import merged
-from symacct.derivation.pieces import Composer, rest_symbol
-from symacct.derivation.runs import Run, net, runs
-from symacct.derivation.schedule import turn_symbol
-from symacct.derivation.shaping import shaped
-from symacct.derivation.timeline import weight
 from symacct.errors import RuleError
 from symacct.nodes import Graph, Repeat, walk
+from symacct.peaks.folding import Event, Items, loops
+from symacct.peaks.forms import Form, Former
+from symacct.peaks.merging import merged
+from symacct.peaks.pieces import Composer, rest_symbol
+from symacct.peaks.runs import Run, net, runs
+from symacct.peaks.schedule import turn_symbol
+from symacct.peaks.shaping import shaped
+from symacct.peaks.timeline import weight
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from sympy import Expr, Symbol
 
-    from symacct.derivation.folding import Size
+    from symacct.peaks.folding import Size
     from symacct.policy import Policy
 
 WRITTEN = 8
