@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from symacct.op import Op
-    from symacct.peaks.steps import Instance, Value
+    from symacct.peaks.steps import Instance, Marks, Value
 
 
 class BackwardRun(AgainRun):
@@ -34,6 +34,7 @@ class BackwardRun(AgainRun):
             self.backward_from = self.began
         marks = self.marks
         self.buffers: dict[int, Storage] = {}
+        self.waiting: dict[int, Value] = {}
         self.strided: set[int] = set()
         self.pending: dict[int, tuple[Value, Storage]] = {}
         for name in sorted(self.held) if self.choices.hold_output else ():
@@ -43,12 +44,22 @@ class BackwardRun(AgainRun):
             return
         self._expect(starts)
         for one in reversed(self.tape):
-            self.marks = backwards(one.marks)
+            turns = backwards(one.marks)
+            if turns != self.marks:
+                self._turn(turns, one.at)
+            self.marks = turns
             self.at = dict(one.at)
             self.back(one)
         self.marks, self.at = marks, {}
         self.drop(self.tape, {})
         self._settle()
+
+    def _turn(self, turns: Marks, at: Mapping[str, int]) -> None:
+        """Note the cotangents that wait when turns begin that the step before was not in."""
+        same = [(a.loop, a.turn) == (b.loop, b.turn) for a, b in zip(self.marks, turns, strict=False)]
+        held = [(self.waiting[key], g, key in self.strided) for key, g in self.buffers.items()]
+        for k in range(same.index(False) if False in same else len(same), len(turns)):
+            self.bound(turns[: k + 1], held, at)
 
     def _starts(self) -> list[Value]:
         """Return the values that backward starts from: the loss, or outputs whose cotangents are given."""
@@ -56,6 +67,7 @@ class BackwardRun(AgainRun):
             outputs = [self.get(name) for name in dict.fromkeys(self.graph.outputs)]
             found = [value for value in outputs if value.need]
             for value in found:
+                self.waiting[id(value)] = value
                 self.buffers[id(value)] = Storage(value.tensor, "given", value.storage.at, fixed=True)
             return found
         loss = self.get(self.graph.outputs[0])
@@ -66,6 +78,7 @@ class BackwardRun(AgainRun):
         self._lasts(loss.storage)
         self._lasts(seed)
         self.act("loss", "backward", (), (seed,), runs=False)
+        self.waiting[id(loss)] = loss
         self.buffers[id(loss)] = seed
         return [loss]
 
@@ -159,7 +172,7 @@ class BackwardRun(AgainRun):
                 taken, copied = self.new_like(value, "gradient"), False
                 self.act(f"{value.tensor.name}/grad_sum", "backward", (buffer, *made), (taken,))
                 made.append(taken)
-            self.buffers[id(value)] = taken
+            self.buffers[id(value)], self.waiting[id(value)] = taken, value
             (self.strided.add if copied else self.strided.discard)(id(value))
             if value.storage.fixed and value.tensor.role in LEAVES and not self.left[id(value)]:
                 complete.append((value, taken, copied))
@@ -192,7 +205,7 @@ class BackwardRun(AgainRun):
             fresh = self.choices.grads == "fresh" and self.choices.update == "separate"
             if (fresh or not parameter) and id(value) not in self.filled:
                 storage.forever = True
-            self.filled.add(id(value))
+            self.filled[id(value)] = (value, value.storage, True)
 
 
 def strided(op: Op) -> bool:

@@ -17,8 +17,10 @@ from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr
 from symacct.errors import RuleError
 from symacct.nodes import Repeat, walk
+from symacct.peaks.induction import zone_of
 from symacct.peaks.schedule import Marks, Schedule, Storage, iteration, turn_symbol
 from symacct.peaks.timeline import deaths
+from symacct.peaks.turns import BACKWARD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -26,11 +28,11 @@ if TYPE_CHECKING:
     from sympy import Expr
 
     from symacct.nodes import Graph
+    from symacct.peaks.induction import Zone
     from symacct.peaks.placement import Cut
     from symacct.peaks.schedule import Action
+    from symacct.peaks.steps import Mark
 
-MOST_PEELED = 7
-MOST_WRITTEN = 6
 NEAR = 2
 
 
@@ -97,9 +99,20 @@ def written(
 
 
 def folded(
-    graph: Graph, schedule: Schedule, cuts: Mapping[str, Cut], counts: Mapping[str, int]
+    graph: Graph,
+    schedule: Schedule,
+    cuts: Mapping[str, Cut],
+    counts: Mapping[str, int],
+    zones: Mapping[str, Zone],
 ) -> tuple[Items, Items]:
     """Return a schedule at small counts as loops: the forward pass of the first micro-batch, and all of it.
+
+    Args:
+        graph: the graph.
+        schedule: its schedule at these counts.
+        cuts: the segments of outermost repeats.
+        counts: the integers of the schedule.
+        zones: which turns of each loop stand apart.
 
     Raises:
         RuleError: turns of a loop are not alike.
@@ -109,9 +122,9 @@ def folded(
     if not counts:
         flat = tuple(_placed(event, each) for event, each in zip(events, marks, strict=True))
         return flat[: schedule.backward], flat
-    whole = _fold(list(zip(marks, events, strict=True)), 0)
-    forward = _fold(list(zip(marks, events, strict=True))[: schedule.backward], 0)
-    return forward, whole
+    steps = list(zip(marks, events, strict=True))
+    fold = _Fold(zones)
+    return fold.items(steps[: schedule.backward], 0), fold.items(steps, 0)
 
 
 class _Events:
@@ -214,67 +227,75 @@ def _order(size: Size) -> tuple[str, ...]:
     return (size.name, size.kind, size.dtype, str(size.saved), str(size.elements))
 
 
-def _fold(steps: Sequence[tuple[Marks, Event]], depth: int) -> Items:
-    """Return steps as items: those at this depth as they are, the rest as loops."""
-    found: list[Event | Loop] = []
-    at = 0
-    while at < len(steps):
-        marks, event = steps[at]
-        if len(marks) == depth:
-            found.append(event)
-            at += 1
-            continue
-        loop, count = marks[depth].loop, marks[depth].count
-        turns: list[list[tuple[Marks, Event]]] = []
-        turn = -1
+class _Fold:
+    """Folds steps into loops whose first and last turns stand apart as they are told."""
+
+    def __init__(self, zones: Mapping[str, Zone]) -> None:
+        self.zones = zones
+
+    def items(self, steps: Sequence[tuple[Marks, Event]], depth: int) -> Items:
+        """Return steps as items: those at this depth as they are, the rest as loops."""
+        found: list[Event | Loop] = []
+        at = 0
         while at < len(steps):
             marks, event = steps[at]
-            if len(marks) <= depth or marks[depth].loop != loop or marks[depth].turn < turn:
-                break
-            while marks[depth].turn > turn:
-                turns.append([])
-                turn += 1
-            turns[-1].append((marks, event))
-            at += 1
-        turns += [[] for _ in range(len(turns), marks_turns(steps, at, depth))]
-        found += _loop(loop, count, [_fold(one, depth + 1) for one in turns])
-    return tuple(found)
+            if len(marks) == depth:
+                found.append(event)
+                at += 1
+                continue
+            mark, turns, turn = marks[depth], list[list[tuple[Marks, Event]]](), -1
+            while at < len(steps):
+                marks, event = steps[at]
+                if len(marks) <= depth or marks[depth].loop != mark.loop or marks[depth].turn < turn:
+                    break
+                while marks[depth].turn > turn:
+                    turns.append([])
+                    turn += 1
+                turns[-1].append((marks, event))
+                at += 1
+            turns += [[] for _ in range(len(turns), mark.turns)]
+            found += self.loop(mark, [self.items(one, depth + 1) for one in turns])
+        return tuple(found)
 
+    def loop(self, mark: Mark, turns: list[Items]) -> Items:
+        """Return turns as one loop with a body; written out where their number is one.
 
-def marks_turns(steps: Sequence[tuple[Marks, Event]], at: int, depth: int) -> int:
-    """Return how many turns the loop has that ended before a step."""
-    return steps[at - 1][0][depth].turns
-
-
-def _loop(name: str, count: Expr, turns: list[Items]) -> Items:
-    """Return turns as one loop with a body, or written out where their number is known."""
-    total = len(turns)
-    turn = turn_symbol(name)
-    if not any(turns):
-        return ()
-    if count.is_Integer:
-        return tuple(_bound(item, turn.name, at) for at, items in enumerate(turns) for item in items)
-    for peeled in range(min(MOST_PEELED, total - 2) + 1):
-        for first in range(peeled + 1):
-            last = peeled - first
-            middle = turns[first : total - last]
-            if all(one == middle[0] for one in middle[1:]):  # there are two at least
-                ends = tuple(
-                    tuple(_bound(item, turn.name, count - last + at) for item in turns[total - last + at])
-                    for at in range(last)
-                )
-                starts = tuple(
-                    tuple(_bound(item, turn.name, at) for item in turns[at]) for at in range(first)
-                )
-                return (Loop(name, count, starts, middle[0], ends),)
-    if total <= MOST_WRITTEN:
-        return tuple(_bound(item, turn.name, at) for at, items in enumerate(turns) for item in items)
-    raise RuleError(
-        f"the turns of {name} are not alike, so that its peak has no formula for every count",
-        expected="turns that are alike after the first and the last ones",
-        got=f"{total} turns",
-        fix="bind the count of the repeat",
-    )
+        Raises:
+            RuleError: turns in the middle are not alike.
+        """
+        total, count, turn = len(turns), mark.count, turn_symbol(mark.loop)
+        if not any(turns):
+            return ()
+        zone = self.zones[zone_of(mark)] if not count.is_Integer else None
+        if zone is None or total < zone.least:
+            return tuple(_bound(item, turn.name, at) for at, items in enumerate(turns) for item in items)
+        first, last = (zone.last, zone.first) if mark.loop.endswith(BACKWARD) else (zone.first, zone.last)
+        body, *middle = turns[first : total - last]
+        if any(one != body for one in middle):
+            raise RuleError(
+                f"the turns of {mark.loop} are not alike, so that its peak has no formula for every count",
+                expected="turns in the middle that are alike",
+                got=f"{total} turns",
+                fix="bind the count of the repeat",
+            )
+        while first and turns[first - 1] == body:
+            first -= 1
+        while last and turns[total - last] == body:
+            last -= 1
+        starts = (turns[at] for at in range(first))
+        ends = (turns[total - last + at] for at in range(last))
+        return (
+            Loop(
+                mark.loop,
+                count,
+                tuple(tuple(_bound(i, turn.name, at) for i in items) for at, items in enumerate(starts)),
+                body,
+                tuple(
+                    tuple(_bound(i, turn.name, count - last + at) for i in items)
+                    for at, items in enumerate(ends)
+                ),
+            ),
+        )
 
 
 def _bound(item: Event | Loop, name: str, value: Expr | int) -> Event | Loop:

@@ -1,41 +1,53 @@
 """The form of a schedule: folded loops, and from which counts on they hold.
 
-The interpreter runs at small counts and its schedule is folded. The form is unfolded again at the smallest
-counts that it claims to hold for, and compared, step by step, with what the interpreter does there.
+The interpreter runs at counts that are raised until every loop has a turn in the middle (`induction`), and
+its schedule is folded there. From those counts on the form holds by induction; for smaller ones it is
+unfolded and compared, step by step, with what the interpreter does there.
 """
 
 from __future__ import annotations
 
 from collections import Counter, deque
 from dataclasses import dataclass, replace
-from itertools import zip_longest
+from itertools import product, zip_longest
+from math import prod
 from typing import TYPE_CHECKING
 
 from symacct.algebra.evaluate import evaluate, substitute
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr
 from symacct.errors import RuleError
+from symacct.nodes import Repeat, walk
 from symacct.peaks.folding import Event, Items, folded, loops, unfolded, written
+from symacct.peaks.induction import settled
 from symacct.peaks.placement import placed
 from symacct.peaks.schedule import Schedule, scheduled, turn_symbol
 from symacct.peaks.shaping import derived_counts, small_counts
 from symacct.peaks.timeline import choices_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from sympy import Expr, Symbol
 
+    from symacct.nodes import Graph
     from symacct.peaks.folding import Size
+    from symacct.peaks.induction import Settled, Zone
     from symacct.peaks.shaping import Shape
     from symacct.peaks.steps import Choices
     from symacct.policy import Checkpoint, Policy
 
-BASES = (6, 8, 10)
-NOTHING_BASES = (9, 12)
+MOST_TURNS = 100
+"""How many turns of one loop are looked at before the search for those in the middle ends."""
 
-MOST_RAISED = 4
-"""How far the least counts may be raised until the folded form holds from there on."""
+MOST_ACTIONS = 60_000
+"""How long a schedule may become in that search."""
+
+VARYING = 3
+"""How many turns in the middle are compared where sizes depend on the iteration."""
+
+MOST_RUNS = 24
+"""How many runs at smaller counts are compared with the form, to see from where on it holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +88,10 @@ class Former:
     policy: Policy
 
     def form(self) -> Form:
-        """Fold at small counts; where the form does not hold from its least counts on, at larger ones.
+        """Return the form of the schedule.
 
         Raises:
-            RuleError: there is no one form.
+            RuleError: there is none for every count.
         """
         choices = choices_of(replace(self.policy, accumulate=self.shape.micro), 1)
         key = (self.shape, self.policy.checkpoint, choices)
@@ -90,14 +102,45 @@ class Former:
         return found
 
     def _folded(self) -> Form:
-        bases = NOTHING_BASES if self.policy.checkpoint.kind == "store-nothing" else BASES
-        for base in bases:
-            try:
-                return self._at(small_counts(self.shape, base))
-            except RuleError:
-                if base == bases[-1]:
-                    raise
-        raise AssertionError(bases)
+        """Run at counts large enough for a turn in the middle of every loop, and fold there."""
+        counts = small_counts(self.shape)
+        middle = VARYING if _varies(self.shape.graph) else 1
+        while True:
+            schedule = self.run(counts)
+            if not counts:
+                zones: Mapping[str, Zone] = {}
+                break
+            found = settled(schedule, middle)
+            if not found.short:
+                zones = found.zones
+                break
+            counts = self._raised(counts, schedule, found)
+        forward, whole = folded(self.shape.graph, schedule, self.shape.cuts, counts, zones)
+        form = Form(forward, whole, counts, schedule.inputs, len(schedule.actions), {})
+        return replace(form, least=_Lower(self, form, zones, middle).least())
+
+    def _raised(self, counts: dict[str, int], schedule: Schedule, found: Settled) -> dict[str, int]:
+        """Return larger counts, those that a loop was too short for.
+
+        Raises:
+            RuleError: nothing settles within the bounds.
+        """
+        raised = dict(counts)
+        for count, least in found.short:
+            for one in count.free_symbols:
+                if (old := counts.get(one.name)) is not None:
+                    wanted = old + max(2, old // 3) if least is None else least
+                    raised[one.name] = max(raised[one.name], wanted)
+        raised |= derived_counts(self.shape, raised)
+        if raised == counts or max(raised.values()) > MOST_TURNS or len(schedule.actions) > MOST_ACTIONS:
+            raise RuleError(
+                f"the schedule of graph {self.shape.graph.name} has no one form for every count",
+                where=", ".join(sorted({str(self.shape.back.get(str(c), c)) for c, _ in found.short})),
+                expected="turns of a loop after which what lives on from turn to turn stays the same",
+                got=f"none within {max(counts.values())} turns",
+                fix="bind the counts of its repeats",
+            )
+        return raised
 
     def run(self, counts: Mapping[str, int]) -> Schedule:
         """Return the schedule at integer counts."""
@@ -107,50 +150,75 @@ class Former:
         micro = int(evaluate(shape.micro, counts))
         return scheduled(shape.graph, shape.outputs, placement, choices_of(policy, micro), counts)
 
-    def _at(self, counts: dict[str, int]) -> Form:
-        """Return the form at these counts, with the counts from which it agrees with the interpreter."""
-        schedule = self.run(counts)
-        forward, whole = folded(self.shape.graph, schedule, self.shape.cuts, counts)
-        form = Form(forward, whole, counts, schedule.inputs, len(schedule.actions), {})
-        return replace(form, least=self._least(form))
 
-    def _least(self, form: Form) -> dict[Symbol, int]:
-        hopeful = _hopeful(form.whole)
-        for more in range(MOST_RAISED + 1):
-            found = {one: min(at + more, form.at(one, at + more)) for one, at in hopeful.items()}
-            wrong = self._differs(form, found)
-            if wrong is None:
-                break
-        else:
-            raise _formless(self.shape.graph.name, wrong)
-        if not more:
-            return found
-        beyond = {one: form.at(one, at) + 1 for one, at in found.items()}
-        if (wrong := self._differs(form, beyond)) is not None:
-            raise _formless(self.shape.graph.name, wrong)
-        for one, at in hopeful.items() if len(found) > 1 else ():
-            trial = {**found, one: at}
-            if trial != found and self._differs(form, trial) is None:
-                found = trial
-        return found
+class _Lower:
+    """Finds from which counts on a form holds: by induction, and for smaller ones by comparison."""
 
-    def _differs(self, form: Form, at: Mapping[Symbol, int]) -> tuple[Event | None, Event | None] | None:
-        """Compare a form with the interpreter at small counts: the first steps that differ, if any."""
-        counts = form.counts | {one.name: value for one, value in at.items() if one.name in form.counts}
-        counts |= derived_counts(self.shape, counts)
-        if counts == form.counts:
-            return None
-        steps = self.run(counts)
+    def __init__(self, former: Former, form: Form, zones: Mapping[str, Zone], middle: int) -> None:
+        self.former = former
+        self.form = form
+        self.zones = zones
+        self.middle = middle
+        self.known: dict[tuple[int, ...], bool] = {}
+
+    def least(self) -> dict[Symbol, int]:
+        """Return the least value of each count."""
+        hopeful = _hopeful(self.form.whole)
+        ones = sorted(hopeful, key=str)
+        found = [self.form.at(one, hopeful[one]) for one in ones]
+        for at, one in enumerate(ones):
+            while found[at] > hopeful[one] and self._holds(ones, found, at):
+                found[at] -= 1
+        return dict(zip(ones, found, strict=True))
+
+    def _holds(self, ones: Sequence[Symbol], found: Sequence[int], at: int) -> bool:
+        """Say whether the form holds for one count less, whatever smaller ones the others have."""
+        tops = [self.form.at(one, low) for one, low in zip(ones, found, strict=True)]
+        ranges = [range(low, top + 1) for low, top in zip(found, tops, strict=True)]
+        ranges[at] = range(found[at] - 1, found[at])
+        if prod(map(len, ranges)) + len(self.known) > MOST_RUNS:
+            return False
+        return all(self._agrees(ones, values) for values in product(*ranges))
+
+    def _agrees(self, ones: Sequence[Symbol], values: tuple[int, ...]) -> bool:
+        """Compare the form with the interpreter, which there is settled in all loops that are long enough."""
+        if values not in self.known:
+            given = dict(zip(ones, values, strict=True))
+            counts = self.form.counts | {one.name: at for one, at in given.items()}
+            counts |= derived_counts(self.former.shape, counts)
+            schedule = self.former.run(counts)
+            small = {one for one, at in given.items() if at < self.form.at(one, at)}
+            self.known[values] = self._settles(schedule, small) and self._same(schedule, counts)
+        return self.known[values]
+
+    def _settles(self, schedule: Schedule, small: set[Symbol]) -> bool:
+        """Say whether each loop that is long enough has, in the middle, the turn that the form repeats."""
+        found = settled(schedule, self.middle)
+        inside = all(
+            zone.first <= self.zones[name].first and zone.last <= self.zones[name].last
+            for name, zone in found.zones.items()
+            if not found.loops[name] & small
+        )
+        return inside and all(count.free_symbols & small for count, _ in found.short)
+
+    def _same(self, schedule: Schedule, counts: Mapping[str, int]) -> bool:
+        shape = self.former.shape
         known = {name: as_expr(value) for name, value in counts.items()}
-        there = written(self.shape.graph, steps, self.shape.cuts, counts)
-        actions = iter(steps.actions)
-        for mine, real in zip_longest(unfolded(form.whole, known), there):
+        there = written(shape.graph, schedule, shape.cuts, counts)
+        actions = iter(schedule.actions)
+        for mine, real in zip_longest(unfolded(self.form.whole, known), there):
             if mine is None or real is None:
-                return mine, real
+                return False
             turns = {turn_symbol(m.loop).name: as_expr(m.turn) for m in next(actions).marks}
             if not _alike(mine, real, {**known, **turns}):
-                return mine, real
-        return None
+                return False
+        return True
+
+
+def _varies(graph: Graph) -> bool:
+    """Say whether a size depends on the iteration."""
+    indices = {r.index for r, _ in walk(graph.nodes) if isinstance(r, Repeat)}
+    return any(indices & dim.free_symbols for t in graph.tensors.values() for dim in t.dims)
 
 
 def _hopeful(items: Items) -> dict[Symbol, int]:
@@ -183,17 +251,3 @@ def _seen(size: Size, known: Mapping[str, Expr]) -> tuple[Expr, str, str, bool]:
     bound = {s.name: known[s.name] for s in free if s.name in known}
     elements = normal(substitute(size.elements, bound)) if bound else size.elements
     return elements, size.dtype, size.kind, size.saved
-
-
-def _formless(name: str, found: tuple[Event | None, Event | None] | None) -> RuleError:
-    mine, real = found or (None, None)
-    return RuleError(
-        f"the schedule of graph {name} has no one form for every count",
-        expected=_step(real),
-        got=_step(mine) if _step(mine) != _step(real) else f"other storages at {_step(mine)}",
-        fix="bind the counts of its repeats",
-    )
-
-
-def _step(event: Event | None) -> str:
-    return "the end" if event is None else f"{event.phase} of {event.label}"

@@ -9,7 +9,18 @@ from symacct.algebra.evaluate import evaluate, substitute
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr
 from symacct.nodes import Graph, Node, Repeat, Step_
-from symacct.peaks.steps import Action, Choices, Instance, Mark, Marks, Segment, Storage, Value
+from symacct.peaks.steps import (
+    Action,
+    Boundary,
+    Choices,
+    Held,
+    Instance,
+    Mark,
+    Marks,
+    Segment,
+    Storage,
+    Value,
+)
 from symacct.peaks.turns import iteration, turn_symbol
 from symacct.peaks.vjps import Vjp, vjp_of
 
@@ -46,7 +57,8 @@ class ForwardRun:
         self.actions: list[Action] = []
         self.storages: list[Storage] = []
         self.leaves: dict[tuple[str, tuple[int, ...]], Value] = {}
-        self.filled: set[int] = set()
+        self.filled: dict[int, Held] = {}
+        self.boundaries: list[Boundary] = []
         self.read_inputs: dict[str, None] = {}
         self.backward_from = -1
         self.began = 0
@@ -145,7 +157,7 @@ class ForwardRun:
         for slot, tensor in enumerate(tensors):
             shared = slot == 0 and node.op.alias
             storage = ins[0].storage if shared else self.new(tensor, "value")
-            outs.append(Value(tensor, storage, need and slot == 0))
+            outs.append(Value(tensor, storage, need and slot == 0, len(self.actions)))
             self.put(tensor.name, outs[-1])
         one = Instance(node, ins, tuple(outs), self.marks, dict(self.at), self.segment, need)
         one.extra = self.extras(one, "value") if need and self.segment is None else []
@@ -209,6 +221,7 @@ class ForwardRun:
         if nothing:
             self.past = []
         for i, inner, first in self._turns(repeat, lo, hi, count, cut):
+            self._pass(marks, inner, {**self.at, repeat.name: i}, carried)
             self.marks = (*marks, *inner)
             if cut is not None and first:
                 self._close()
@@ -224,6 +237,8 @@ class ForwardRun:
                 self.put(str(c.enter), value)
             self.forward(repeat.body)
             carried = [self.get(str(c.leave)) for c in repeat.carry]
+        if hi > lo:
+            self._pass(marks, (), {**self.at, repeat.name: hi}, carried)
         self.marks, self.open = marks, opened
         self.at.pop(repeat.name, None)
         self.around.pop(repeat.index.name, None)
@@ -232,6 +247,28 @@ class ForwardRun:
             self.past = None
         for c, value in zip(repeat.carry, carried, strict=True):
             self.put(str(c.result), value)
+
+    def bound(
+        self,
+        marks: Marks,
+        held: Iterable[Held],
+        at: Mapping[str, int] | None = None,
+        *,
+        ordered: bool = False,
+    ) -> None:
+        """Note what lives on into a turn."""
+        self.boundaries.append(Boundary(marks, at or {}, tuple(held), ordered))
+
+    def _pass(self, outer: Marks, inner: Marks, at: Mapping[str, int], carried: Sequence[Value]) -> None:
+        """Note what is carried from the turn before (which ``marks`` still says) into the next, or out."""
+        held = [(value, value.storage, value.need) for value in carried]
+        before = self.marks[len(outer) :] if len(self.marks) > len(outer) else ()
+        fresh = next((k for k, (a, b) in enumerate(zip(before, inner, strict=False)) if a.turn != b.turn), 0)
+        for k in range(len(before) - 1, fresh if inner else -1, -1):  # loops that end here
+            after = replace(before[k], turn=before[k].turn + 1)
+            self.bound((*outer, *before[:k], after), held, at, ordered=True)
+        for k in range(fresh if before else 0, len(inner)):
+            self.bound((*outer, *inner[: k + 1]), held, at, ordered=True)
 
     def _turns(
         self, repeat: Repeat, lo: int, hi: int, count: Expr, cut: Cut | None

@@ -7,6 +7,7 @@ where a segment keeps its inputs alone. Sizes stay symbols; only the counts of r
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from symacct.algebra.budget import spend
@@ -52,12 +53,19 @@ class Run(BackwardRun):
             self._restart()
             if self.choices.micro_count != 1:
                 self.marks = (Mark(MICRO, turn, micro, self.choices.micro_count),)
+                self.bound(self.marks, self.filled.values())
             self.forward(self.graph.nodes)
             self.backward()
             if self.choices.micro_count != 1:
                 self._end_micro_batch()
+                if turn == micro - 1:
+                    self.bound((replace(self.marks[0], turn=micro),), self.filled.values())
         return Schedule(
-            tuple(self.actions), tuple(self.storages), self.backward_from, tuple(self.read_inputs)
+            tuple(self.actions),
+            tuple(self.storages),
+            self.backward_from,
+            tuple(self.read_inputs),
+            tuple(self.boundaries),
         )
 
     def _end_micro_batch(self) -> None:

@@ -218,25 +218,21 @@ class _Making:
         return as_expr(value) if value <= self.most else self.stand(as_expr(value), name)
 
 
-def small_counts(shape: Shape, base: int) -> dict[str, int]:
-    """Return small integers for every symbol that a count is made of."""
+FIRST_TURNS, FIRST_MICRO = 5, 3
+"""Counts that the search begins with: two first turns, one in the middle and two last ones are the rule."""
+
+
+def small_counts(shape: Shape) -> dict[str, int]:
+    """Return the integers to begin with, for every symbol that a count is made of."""
     repeats = [r for r, _ in walk(shape.graph.nodes) if isinstance(r, Repeat)]
     indices = {r.index.name for r in repeats}
     free = {s.name for r in repeats for end in (r.lo, r.hi) for s in end.free_symbols} - indices
-    free |= {s.name for s in shape.micro.free_symbols}
-    counts = dict.fromkeys(sorted(free), base)
+    counts = dict.fromkeys(sorted(s.name for s in shape.micro.free_symbols), FIRST_MICRO)
+    counts |= dict.fromkeys(sorted(free), FIRST_TURNS)
     for cut in shape.cuts.values():
-        for part in (cut.segments, cut.size, cut.rest):
-            counts |= {s.name: base - 1 - (s.name in shape.shorter) for s in part.free_symbols}
-    counts |= derived_counts(shape, counts)
-    for _ in range(base):
-        short = [r for r in repeats if not r.count.free_symbols & {q.index for q in repeats}]
-        low = [r for r in short if r.count.free_symbols and int(evaluate(r.count, counts)) < base - 1]
-        if not low or shape.cuts:
-            break
-        for r in low:
-            counts |= {s.name: counts[s.name] + 1 for s in r.count.free_symbols}
-    return counts
+        parts = (cut.segments, cut.size, cut.rest)
+        counts |= {s.name: FIRST_TURNS for part in parts for s in part.free_symbols}
+    return counts | derived_counts(shape, counts)
 
 
 def derived_counts(shape: Shape, counts: Mapping[str, int]) -> dict[str, int]:

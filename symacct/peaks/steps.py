@@ -89,6 +89,30 @@ class Value:
     tensor: Tensor
     storage: Storage
     need: bool
+    born: int = -1
+    """The step that made it; -1 for a leaf."""
+
+
+Held = tuple[Value, Storage, bool]
+"""What a boundary holds: a value, the storage that stands for it there, and a flag."""
+
+
+@dataclass(frozen=True, slots=True)
+class Boundary:
+    """What lives on into a turn of a loop.
+
+    Attributes:
+        marks: the loops around, and the loop with the turn that begins; after its last turn, their number.
+        at: the iteration of each repeat there.
+        held: forward, the carried values and whether each wants a gradient; backward, the cotangents that
+            wait and whether each is strided; for micro-batches, the leaves whose gradients are there.
+        ordered: whether the places in ``held`` have a meaning: carries have, cotangents that wait have not.
+    """
+
+    marks: Marks
+    at: Mapping[str, int]
+    held: tuple[Held, ...]
+    ordered: bool
 
 
 @dataclass(slots=True, eq=False)
@@ -160,12 +184,14 @@ class Schedule:
         storages: everything that is made, in order of birth.
         backward: the first action of the first backward pass.
         inputs: graph inputs that backward reads.
+        boundaries: what lives on from turn to turn of each loop.
     """
 
     actions: tuple[Action, ...]
     storages: tuple[Storage, ...]
     backward: int
     inputs: tuple[str, ...]
+    boundaries: tuple[Boundary, ...]
 
 
 def entering(segment: Segment) -> list[Storage]:

@@ -1,0 +1,344 @@
+"""Why a schedule at small counts stands for all larger ones: induction on what lives on from turn to turn.
+
+The interpreter is deterministic: what it does in a turn follows from what lives on into it. So when that is,
+up to the shift by a turn, the same at two boundaries that follow each other, every later turn does the same
+as this one. Forward, what lives on are the carried values: which storage each is, told by its maker and its
+age in turns, and whether a gradient is wanted. Backward runs the same frames latest first, and what lives on
+are the cotangents that wait. A storage dies after its last reader, whose distance in turns is bounded by the
+largest age that was seen. Hence, for each loop:
+
+* forward is settled from turn ``m`` on, backward after ``t`` turns, both found and not assumed;
+* no storage is read more than ``a`` turns away from where it was made; what is read from outside the loop
+  was made, and what comes from outside dies, within some turns of an end;
+* so all turns from ``m + a`` to ``n - 1 - t - a`` do, make and drop the same, however many there are; one
+  such turn in the middle is enough to know them all.
+
+A count too small for a turn in the middle is raised, up to a bound; where nothing settles there is no formula
+for every count, and the reader is told.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from symacct.algebra.evaluate import substitute
+from symacct.algebra.normal import normal
+from symacct.algebra.symbols import as_expr
+from symacct.peaks.turns import BACKWARD, turn_symbol
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator, Mapping
+
+    from sympy import Expr, Symbol
+
+    from symacct.peaks.steps import Boundary, Mark, Marks, Schedule, Storage, Value
+
+AGAIN = "/again"
+
+
+@dataclass(frozen=True, slots=True)
+class Zone:
+    """How many first and last turns of a loop are apart, in the order of the forward pass."""
+
+    first: int
+    last: int
+
+    @property
+    def least(self) -> int:
+        """The number of turns from which there is one in the middle."""
+        return self.first + self.last + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One turn of a loop as a position in the graph: forward, backward and run again alike."""
+
+    loop: str
+    turn: int
+    turns: int
+
+
+Position = tuple[Place, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What was found of a schedule.
+
+    Attributes:
+        zones: by loop, those that have a turn in the middle everywhere they should.
+        short: counts that are too small, with the number of turns that is needed, where that is known.
+        loops: the symbols in the counts of each loop.
+    """
+
+    zones: Mapping[str, Zone]
+    short: tuple[tuple[Expr, int | None], ...]
+    loops: Mapping[str, frozenset[Symbol]]
+
+
+def settled(schedule: Schedule, middle: int = 1) -> Settled:
+    """Return what a schedule shows about its loops.
+
+    Args:
+        schedule: at integer counts.
+        middle: how many turns in the middle are wanted.
+    """
+    return _Search(schedule, middle).found()
+
+
+def position(marks: Marks) -> Position:
+    """Return where a step stands in the forward pass, which backward and what runs again retrace."""
+    found: list[Place] = []
+    for mark in marks:
+        loop, turn = mark.loop, mark.turn
+        if loop.endswith(BACKWARD):
+            loop, turn = loop.removesuffix(BACKWARD), mark.turns - 1 - turn
+        elif loop.endswith(AGAIN):
+            loop = loop.removesuffix(AGAIN)
+            found = found[: next((k for k, p in enumerate(found) if p.loop == loop), None)]
+        found.append(Place(loop, turn, mark.turns))
+    return tuple(found)
+
+
+def zone_of(mark: Mark) -> str:
+    """Return the name of the zone of a loop: one for forward and backward, one for what runs again."""
+    return mark.loop.removesuffix(BACKWARD)
+
+
+class _Search:
+    """Looks for the turns in the middle of each loop."""
+
+    def __init__(self, schedule: Schedule, middle: int) -> None:
+        self.schedule = schedule
+        self.middle = middle
+        known: dict[Marks, Position] = {}
+        for action in schedule.actions:
+            if action.marks not in known:
+                known[action.marks] = position(action.marks)
+        self.marks = tuple(known)
+        self.positions = [known[action.marks] for action in schedule.actions]
+        self.names = _names(schedule)
+        self.settles: Counter[str] = Counter()  # turns before forward is settled
+        self.unwinds: Counter[str] = Counter()  # turns of backward before it is
+        self.ages: Counter[str] = Counter()
+        self.starts: Counter[str] = Counter()  # turns near an end that are seen from outside the loop
+        self.ends: Counter[str] = Counter()
+
+    def found(self) -> Settled:
+        """Return zones, and the counts that are too small."""
+        for storage in self.schedule.storages:
+            if not storage.fixed and not storage.forever:
+                self._lives(self.positions[storage.born], self.positions[storage.last])
+        restless = self._boundaries()
+        instances = tuple(self._instances())
+        loops: dict[str, frozenset[Symbol]] = {}
+        for outer, mark, _ in instances:
+            counts = (mark.count, *(m.count for m in _turning(mark, outer)))
+            name = zone_of(mark)
+            loops[name] = loops.get(name, frozenset()).union(*(c.free_symbols for c in counts))
+        zones = {name: self._zone(name) for name in loops}
+        while True:
+            before = dict(zones)
+            short = [one for each in instances for one in self._short(*each, restless, zones)]
+            if zones == before:
+                return Settled(zones, tuple(dict.fromkeys(short)), loops)
+
+    def _short(
+        self,
+        outer: Marks,
+        mark: Mark,
+        place: Place,
+        restless: set[tuple[Hashable, str]],
+        zones: dict[str, Zone],
+    ) -> Iterator[tuple[Expr, int | None]]:
+        """Yield what is too short for one run of a loop, or widen the zones that its few turns stand in."""
+        least = zones[zone_of(mark)].least + self.middle - 1
+        unsettled = (tuple((p.loop, p.turn) for p in position(outer)), place.loop) in restless
+        if place.turns >= least and not unsettled:
+            return
+        turning = _turning(mark, outer)
+        widened = _literal(mark, outer, place.turns)
+        if not turning:
+            yield mark.count, None if unsettled else least
+        elif widened is None:
+            yield from ((m.count, None) for m in turning)
+        else:
+            for name, first, last in widened:
+                zones[name] = Zone(max(zones[name].first, first), max(zones[name].last, last))
+
+    def _zone(self, name: str) -> Zone:
+        """Return the turns of a loop that are apart; what runs again may stop early in its last turn."""
+        loop, again = name.removesuffix(AGAIN), name.endswith(AGAIN)
+        first = max(self.settles[loop] + self.ages[loop], self.starts[loop])
+        return Zone(first, max(self.unwinds[loop] + self.ages[loop], self.ends[loop], int(again)))
+
+    def _instances(self) -> Iterator[tuple[Marks, Mark, Place]]:
+        """Yield every loop with a symbolic count, each time it runs, with the loops around it."""
+        seen = set()
+        for marks in self.marks:
+            for k, mark in enumerate(marks):
+                if mark.count.is_Integer:
+                    continue
+                key = (*((m.loop, m.turn) for m in marks[:k]), mark.loop)
+                if key not in seen:
+                    seen.add(key)
+                    yield marks[:k], mark, position(marks[: k + 1])[-1]
+
+    # ---- how far what is made is read ----
+
+    def _lives(self, born: Position, dies: Position) -> None:
+        """Note how many turns lie between where a storage is made and where it dies."""
+        k = 0
+        while k < min(len(born), len(dies)) and born[k].loop == dies[k].loop:
+            if born[k].turn != dies[k].turn:
+                loop = born[k].loop
+                self.ages[loop] = max(self.ages[loop], abs(born[k].turn - dies[k].turn))
+                k += 1
+                break
+            k += 1
+        for place in (*born[k:], *dies[k:]):
+            start, end = place.turn, place.turns - 1 - place.turn
+            if start <= end:
+                self.starts[place.loop] = max(self.starts[place.loop], start + 1)
+            else:
+                self.ends[place.loop] = max(self.ends[place.loop], end + 1)
+
+    # ---- what lives on from turn to turn ----
+
+    def _boundaries(self) -> set[tuple[Hashable, str]]:
+        """Find where each loop settles, and return those that do not."""
+        groups: dict[tuple[Hashable, str, bool], dict[int, Boundary]] = defaultdict(dict)
+        turns: dict[tuple[Hashable, str, bool], int] = {}
+        for boundary in self.schedule.boundaries:
+            if boundary.marks[-1].count.is_Integer:
+                continue
+            *outer, place = position(boundary.marks)
+            back = boundary.marks[-1].loop.endswith(BACKWARD)
+            key = (tuple((p.loop, p.turn) for p in outer), place.loop, back)
+            groups[key][place.turn] = boundary
+            turns[key] = place.turns
+        restless: set[tuple[Hashable, str]] = set()
+        for (outer_, loop, back), group in groups.items():
+            if not back and not self._forward(loop, group):
+                restless.add((outer_, loop))
+        for (outer_, loop, back), group in groups.items():
+            settled_ = self.settles[loop]
+            if back and not self._backward(loop, group, turns[outer_, loop, back], settled_):
+                restless.add((outer_, loop))
+        return restless
+
+    def _forward(self, loop: str, group: Mapping[int, Boundary]) -> bool:
+        """Find the turn from which on what is carried is the same; at least two boundaries show it."""
+        order = sorted(group)
+        states = [self._state(group[turn]) for turn in order]
+        start = len(states) - 1
+        while start > 0 and states[start - 1][0] == states[-1][0]:
+            start -= 1
+        if start == len(states) - 1:
+            return False
+        self.settles[loop] = max(self.settles[loop], order[start])
+        self.ages[loop] = max(self.ages[loop], states[-1][1])
+        return True
+
+    def _backward(self, loop: str, group: Mapping[int, Boundary], turns: int, low: int) -> bool:
+        """Find how many turns backward runs until what waits is the same, among frames that are."""
+        order = [turn for turn in sorted(group, reverse=True) if turn >= low]
+        if not order:
+            return True
+        states = [self._state(group[turn]) for turn in order]
+        for at, (one, other) in enumerate(itertools.pairwise(states)):
+            if one[0] == other[0]:
+                self.unwinds[loop] = max(self.unwinds[loop], turns - 1 - order[at])
+                self.ages[loop] = max(self.ages[loop], one[1])
+                return True
+        return False
+
+    def _state(self, boundary: Boundary) -> tuple[Hashable, int]:
+        """Return what lives on, told by maker and age, and the largest age."""
+        here = position(boundary.marks)
+        found: list[Hashable] = []
+        age = 0
+        for value, storage, flag in boundary.held:
+            left, a = self._value(value, boundary, here)
+            right, b = self._storage(storage, boundary, here)
+            found.append((left, right, flag))
+            age = max(age, abs(a), abs(b))
+        return (tuple(found) if boundary.ordered else frozenset(Counter(found).items())), age
+
+    def _value(self, value: Value, boundary: Boundary, here: Position) -> tuple[Hashable, int]:
+        if value.born < 0:
+            return _leaf(value.storage, boundary, here)
+        return _seen(self.positions[value.born], value.tensor.name, here, value)
+
+    def _storage(self, storage: Storage, boundary: Boundary, here: Position) -> tuple[Hashable, int]:
+        if storage.born < 0:
+            return _leaf(storage, boundary, here)
+        return _seen(self.positions[storage.born], self.names[id(storage)], here, storage)
+
+
+def _seen(made: Position, name: Hashable, here: Position, one: object) -> tuple[Hashable, int]:
+    """Return what something is, as seen from a turn: by maker and age, or itself if it comes from outside."""
+    k = len(here) - 1
+    same = len(made) > k and all(
+        (a.loop, a.turn) == (b.loop, b.turn) for a, b in zip(made[:k], here[:k], strict=True)
+    )
+    if not same or made[k].loop != here[k].loop:
+        return id(one), 0
+    age = here[k].turn - made[k].turn
+    return (name, age, tuple((p.loop, p.turn) for p in made[k + 1 :])), age
+
+
+def _leaf(storage: Storage, boundary: Boundary, here: Position) -> tuple[Hashable, int]:
+    """Return which slice of a weight, an input or a constant something is, as seen from a turn."""
+    around = {place.loop.removesuffix("/segments") for place in here}
+    at = tuple(
+        boundary.at[name] - turn if name in around and name in boundary.at else turn
+        for name, turn in zip(storage.tensor.path, storage.at, strict=False)
+    )
+    return (storage.tensor.name, at), 0
+
+
+def _names(schedule: Schedule) -> dict[int, Hashable]:
+    """Return a name for each storage that is its own among those made in one turn."""
+    found: dict[int, Hashable] = {}
+    taken: Counter[Hashable] = Counter()
+    for action in schedule.actions:
+        for storage in action.makes:
+            name = (action.label, action.phase, storage.tensor.name, storage.kind)
+            where = (name, action.marks)
+            found[id(storage)] = (name, taken[where])
+            taken[where] += 1
+    return found
+
+
+def _turning(mark: Mark, outer: Marks) -> list[Mark]:
+    """Return the loops around whose turn a count depends on."""
+    return [m for m in outer if turn_symbol(m.loop) in mark.count.free_symbols]
+
+
+def _literal(mark: Mark, outer: Marks, turns: int) -> list[tuple[str, int, int]] | None:
+    """Return which outer turns must stand apart so that a short loop always has as many turns as here.
+
+    That is so where the loops its count depends on stand so far from an end that is a number.
+    """
+    count = mark.count
+    found: list[tuple[str, int, int]] = []
+    for around in reversed(outer):
+        turn = turn_symbol(around.loop)
+        if turn not in count.free_symbols:
+            continue
+        start, end = around.turn, around.turns - 1 - around.turn
+        from_start = normal(substitute(count, {turn.name: as_expr(start)}))
+        from_end = normal(substitute(count, {turn.name: around.count - 1 - end}))
+        backward = around.loop.endswith(BACKWARD)
+        name = zone_of(around)
+        if from_start.is_Integer or (not from_end.is_Integer and start <= end):
+            count = from_start
+            found.append((name, 0, start + 1) if backward else (name, start + 1, 0))
+        else:
+            count = from_end
+            found.append((name, end + 1, 0) if backward else (name, 0, end + 1))
+    return found if count == turns else None
