@@ -7,7 +7,7 @@ from math import isqrt
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from sympy import Symbol, ceiling, sqrt
+from sympy import Poly, Symbol, ceiling, sqrt
 
 from symacct.algebra.condition import Condition
 from symacct.algebra.evaluate import evaluate, substitute
@@ -19,7 +19,7 @@ from symacct.peaks.closing import closed
 from symacct.peaks.placement import Cut, outermost
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from sympy import Expr
 
@@ -75,9 +75,14 @@ def shaped(graph: Graph, policy: Policy, most: int, *, uneven: bool = False) -> 
     Where ``uneven`` is true, the length of a segment need not divide a count: the last one may be shorter.
     """
     making = _Making(graph, policy, most, uneven)
-    nodes = tuple(making.standing(node, always=making.open_segment) for node in graph.nodes)
-    stood = replace(graph, nodes=nodes)
+    making.own_counts(graph.nodes, frozenset(), always=making.open_segment)
+    if making.shifts:
+        tensors = {name: bind_tensor(t, making.shifts) for name, t in graph.tensors.items()}
+        nodes = tuple(_shifted(node, making.shifts) for node in graph.nodes)
+        graph = replace(graph, tensors=MappingProxyType(tensors), nodes=nodes)
+    stood = replace(graph, nodes=tuple(map(making.standing, graph.nodes)))
     cuts = {r.name: cut for r in outermost(stood) if (cut := making.cut(r)) is not None}
+    making.close()
     micro = as_expr(policy.accumulate)
     if micro.is_Integer and int(micro) > most:
         micro = making.stand(micro, "micro")
@@ -106,6 +111,10 @@ class _Making:
         self.conditions = list(graph.conditions)
         self.shorter: dict[str, str] = {}
         self.into = self._quotients()
+        self.counts: dict[str, Symbol] = {}
+        self.shifts: dict[str, Expr] = {}
+        repeats = [node for node, _ in walk(graph.nodes) if isinstance(node, Repeat)]
+        self.counted = {r.count for r in repeats if r.count.is_Symbol}
 
     @property
     def open_segment(self) -> bool:
@@ -140,15 +149,57 @@ class _Making:
             for name, value in into.items()
         }
 
-    def standing(self, node: Step_, *, always: bool = False) -> Step_:
-        """Return a node with a symbol in the place of each large count, or of this one in any case."""
+    def own_counts(self, nodes: Sequence[Step_], around: frozenset[Symbol], *, always: bool) -> None:
+        """Give each repeat's count a symbol of its own, the outer repeats first.
+
+        A number up to ``most`` stays, unless ``always``; so does a count that is a size, and one that depends
+        on the iteration of a repeat ``around``. Iterations count from 0 where they began at a size.
+        """
+        for repeat in (node for node in nodes if isinstance(node, Repeat)):
+            if repeat.lo.free_symbols - around and not repeat.lo.is_number:
+                self.shifts[repeat.index.name] = repeat.index + repeat.lo
+            count = normal(substitute(repeat.count, self.into))
+            if count.is_Integer:
+                own = int(count) > self.most or (always and count > 0)
+            else:
+                own = not count.is_Symbol and not count.free_symbols & around
+            if own:
+                self.counts[repeat.name] = self.count(repeat.count, count)
+            self.own_counts(repeat.body, around | {repeat.index}, always=False)
+
+    def count(self, value: Expr, count: Expr) -> Symbol:
+        """Return the symbol of a count made of sizes, and write one of these by it where that is a sum.
+
+        For ``L - N`` layers, M of them, L becomes ``M + N``; for ``L/2`` it becomes ``2*M``.
+        """
+        one = self.stand(value, "count")
+        for size in sorted(count.free_symbols, key=str):
+            if size.name in self.into or size.name in self.back or size in self.counted:
+                continue
+            slope = normal(count.diff(size))
+            if size in slope.free_symbols or not slope.is_positive:
+                continue
+            whole = normal((one - (count - slope * size)) / slope)
+            if _is_sum(whole):
+                self.into[size.name] = whole
+                self.close()
+                break
+        return one
+
+    def close(self) -> None:
+        """Put what stands for a size into the formulas of the others."""
+        for _ in self.into:
+            self.into = {name: normal(substitute(expr, self.into)) for name, expr in self.into.items()}
+
+    def standing(self, node: Step_) -> Step_:
+        """Return a node with the symbols of counts put in."""
         if not isinstance(node, Repeat):
             return node
-        body = tuple(self.standing(inner) for inner in node.body)
-        count = node.count
-        if count.is_Integer and (int(count) > self.most or (always and count > 0)):
-            return replace(node, body=body, hi=node.lo + self.stand(count, "count"))
-        return replace(node, body=body)
+        count = self.counts.get(node.name)
+        if count is None:
+            count = normal(substitute(node.count, self.into))
+        lo = as_expr(0) if node.index.name in self.shifts else node.lo
+        return replace(node, lo=lo, hi=normal(lo + count), body=tuple(map(self.standing, node.body)))
 
     def cut(self, repeat: Repeat) -> Cut | None:
         """Return the segments of an outermost repeat."""
@@ -220,6 +271,24 @@ class _Making:
 
 FIRST_TURNS, FIRST_MICRO = 5, 3
 """Counts that the search begins with: two first turns, one in the middle and two last ones are the rule."""
+
+
+def _shifted(node: Step_, shifts: Mapping[str, Expr]) -> Step_:
+    """Return a node with iterations that count from 0 in the place of those that began at a size."""
+    if not isinstance(node, Repeat):
+        return bind_node(node, shifts)
+    inner = replace(node, body=tuple(_shifted(one, shifts) for one in node.body))
+    lo, hi = (
+        substitute(end, {k: e for k, e in shifts.items() if k != node.index.name})
+        for end in (node.lo, node.hi)
+    )
+    return replace(inner, lo=lo, hi=hi)
+
+
+def _is_sum(expr: Expr) -> bool:
+    """Say whether a formula is a polynomial with positive coefficients, so that it grows with each size."""
+    free = sorted(expr.free_symbols, key=str)
+    return expr.is_polynomial(*free) and all(c > 0 for c in Poly(expr, *free).coeffs())
 
 
 def small_counts(shape: Shape) -> dict[str, int]:
