@@ -148,7 +148,7 @@ def _with_joins(boxes: list[Box]) -> list[Box]:
 
 
 def _without_contained(boxes: list[Box]) -> tuple[Box, ...]:
-    """Drop boxes inside another one, where the differences of their ends are plain numbers."""
+    """Drop boxes inside another one, whatever the counts of the repeats are."""
     kept: list[Box] = []
     for at, box in enumerate(boxes):
         others = (*kept, *boxes[at + 1 :])
@@ -163,7 +163,7 @@ def _contains(box: Box, other: Box) -> bool:
         for (lo, hi), (low, high) in zip(box, other, strict=True)
         for gap in (normal(low - lo), normal(hi - high))
     )
-    return all(gap.is_number and gap >= 0 for gap in gaps)
+    return all(gap.is_nonnegative for gap in gaps)
 
 
 def _ordered(ends: list[Expr], conditions: list[Condition]) -> list[Expr]:
