@@ -116,12 +116,13 @@ class Tally:
         total = sum((Counter(one) for one in self.kinds.values()), Counter())
         cases = sum(total.values())
         lines = [f"{cases} cases in {seconds:.0f} s; points compared: {dict(self.points)}", ""]
-        lines.append(f"{'kind':<10}{'cases':>6}" + "".join(f"{name:>14}" for name in OUTCOMES) + f"{'s each':>8}")
+        heads = "".join(f"{name:>14}" for name in OUTCOMES)
+        lines.append(f"{'kind':<10}{'cases':>6}{heads}{'s each':>8}")
+        self.seconds["all"] = sum(self.seconds.values())
         for kind, counts in (*self.kinds.items(), ("all", total)):
             mine = sum(counts.values())
-            seconds_each = (self.seconds[kind] if kind != "all" else sum(self.seconds.values())) / max(1, mine)
             cells = "".join(f"{counts[name] or '':>14}" for name in OUTCOMES)
-            lines.append(f"{kind:<10}{mine:>6}{cells}{seconds_each:>8.1f}")
+            lines.append(f"{kind:<10}{mine:>6}{cells}{self.seconds[kind] / max(1, mine):>8.1f}")
         lines.append("")
         lines.append(f"refused with sizes open, by quantity: {dict(self.quantities)}")
         lines.append(f"share of cases refused: {total['refused'] / max(1, cases):.1%}")

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from .writing import words_of
+from symacct.nodes import walk
 
 BLOCKS = (
-    "every:1", "every:1", "every:2", "every:2", "every:3", "every:k", "every:k", "every:k", "sqrt", "sqrt",
-    "store-nothing", "store-nothing",
+    "every:1", "every:1", "every:2", "every:2", "every:3", "every:5", "every:9", "every:k", "every:k", "every:k",
+    "sqrt", "sqrt", "store-nothing", "store-nothing",
 )  # fmt: skip
 
 
-def checkpoint(rng, kind, source):
+def checkpoint(rng, kind, graph):
     """Return a checkpoint policy."""
     if kind == "regions" or rng.random() < 0.35:
         return "none"
-    if rng.random() < 0.2:
-        words = words_of(source)
+    if rng.random() < 0.25:
+        labels = [node.label for node, _ in walk(graph.nodes)]
+        words = sorted({*labels, *(part for label in labels for part in label.split("/"))})
         return f"selective:{'+'.join(rng.sample(words, min(len(words), rng.choice((1, 1, 2)))))}{full(rng)}"
     return f"{rng.choice(BLOCKS)}{full(rng)}"
 
@@ -25,9 +26,9 @@ def full(rng):
     return ":full" if rng.random() < 0.3 else ""
 
 
-def choices(rng, kind, source, *, torch):
+def choices(rng, kind, graph, *, torch):
     """Return the choices of a policy, as texts; torch runs in fp32 alone and saves what backward reads."""
-    found = {"checkpoint": checkpoint(rng, kind, source)}
+    found = {"checkpoint": checkpoint(rng, kind, graph)}
     found["precision"] = "fp32" if torch or rng.random() < 0.7 else rng.choice(("bf16", "bf16-master"))
     some = {
         "saves": lambda: rng.choice(("torch", "lecture", "paper")),

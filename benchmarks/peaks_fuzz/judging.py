@@ -15,7 +15,7 @@ from symacct.errors import SymacctError
 from .choices import choices
 from .kinds import KINDS
 from .oracle import AGAIN, PEAK, SAVED, SAVED_PEAK, Step
-from .points import Compiled, Conditions, Sizes
+from .points import COUNTS, Compiled, Conditions, Sizes
 from .writing import Writer, built
 
 SECONDS = 20
@@ -24,7 +24,7 @@ ORDER = ("crash", "differs", "invariant", "torch differs", "slow", "refused", "e
 MEMORY = (PEAK, SAVED_PEAK, SAVED)
 
 
-class TooSlow(BaseException):  # noqa: N818
+class TooSlow(BaseException):
     """A derivation takes too long."""
 
 
@@ -74,8 +74,9 @@ def draw(seed, torch_share=0.0):
         outs = KINDS[kind](writer)
         source = writer.source(outs)
         torch = rng.random() < torch_share
-        found = Case(seed, kind, source, choices(rng, kind, source, torch=torch), torch)
         try:
+            graph = derive(built(source)).graph
+            found = Case(seed, kind, source, choices(rng, kind, graph, torch=torch), torch)
             if account_of(found).step.gradients:
                 return found
         except SymacctError as error:
@@ -184,7 +185,7 @@ def at_formulas(account, formulas, drawn, result, points):
         return min(sizes.values()) >= 1 and any(formula.when(sizes) for formula in formulas.values())
 
     near, far = drawn.draw(holds, NEAR, 4 * points), drawn.draw(holds, FAR, points - points // 3)
-    near.sort(key=lambda sizes: sum(size for name, size in sizes.items() if name in "LNPk"))
+    near.sort(key=lambda sizes: sum(size for name, size in sizes.items() if name in COUNTS))
     for sizes in (*near[: points // 3], *far):
         step = step_at(account, sizes, result)
         if step is None:
@@ -211,7 +212,8 @@ def compare(mine, theirs, sizes, result, how):
     for name, value in mine.items():
         if value != theirs[name]:
             result.say(
-                "differs", f"{name} by {how}", quantity=name, sizes=sizes, expected=str(theirs[name]), got=str(value)
+                "differs", f"{name} by {how}", quantity=name, sizes=sizes, expected=str(theirs[name]),
+                got=str(value),
             )  # fmt: skip
 
 
@@ -255,8 +257,7 @@ def at_numbers(account, formulas, drawn, result, small):
         step = step_at(account, sizes, result)
         if step is None:
             continue
-        theirs, open_widths = step.values(), drawn.rng.random() < 0.5
-        known = {n: s for n, s in sizes.items() if not open_widths or n in "LNPMk"}
+        theirs, known = step.values(), given(sizes, drawn.rng)
         try:
             with limited():
                 bound = account.bind(known)
@@ -274,6 +275,16 @@ def at_numbers(account, formulas, drawn, result, small):
             against_torch(account, sizes, result)
 
 
+def given(sizes, rng):
+    """Return the sizes that are given: all of them, the counts alone, or some."""
+    how = rng.choice(("all", "counts", "counts", "some"))
+    if how == "all":
+        return sizes
+    return {
+        n: s for n, s in sizes.items() if n in COUNTS and (how == "counts" or rng.random() < 0.6 or s < 1)
+    }
+
+
 def value_at(bound, name, sizes):
     """Return a quantity where some sizes are bound; None where its conditions fail."""
     found = Formula(bound[name])
@@ -282,7 +293,7 @@ def value_at(bound, name, sizes):
 
 def small_enough(sizes, drawn):
     """Say whether torch can run a step soon."""
-    width = max(size for name, size in sizes.items() if name not in "LNPMk")
+    width = max(size for name, size in sizes.items() if name not in COUNTS)
     return width <= 40 and drawn.work(sizes) <= 300
 
 
@@ -302,6 +313,5 @@ def against_torch(account, sizes, result):
     result.tracked += 1
     for row in Compared(bound, sizes, tracked).rows():
         if row.verdict != EQUAL:
-            result.say(
-                "torch differs", row.what, sizes=sizes, expected=str(row.counted), got=f"{row.derived}, interpreted {row.interpreted}"
-            )  # fmt: skip
+            got = f"{row.derived}, interpreted {row.interpreted}"
+            result.say("torch differs", row.what, sizes=sizes, expected=str(row.counted), got=got)

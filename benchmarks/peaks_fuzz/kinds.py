@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .writing import (
     ALL,
+    attention,
     binary,
     embedded,
     ffn,
@@ -88,9 +89,7 @@ def swap(w):
         else:
             w.rng.shuffle(turned)
         some_op = w.rng.randrange(len(turned))
-        leaves = [
-            several(w, x, 2) if at == some_op or w.chance(0.3) else x for at, x in enumerate(turned)
-        ]
+        leaves = [several(w, x, 2) if at == some_op or w.chance(0.3) else x for at, x in enumerate(turned)]
         return made(w, leaves, enters)
 
     found = w.repeat(counted(w), xs, body)
@@ -168,14 +167,14 @@ def leaves(w):
     xs = [w.input(grad=w.chance(0.3)) for _ in range(w.rng.randint(1, 2))]
     if w.chance(0.5):
         xs.append(w.put(f"b.embedding({w.weight('V D', V=w.size('V'))}, ids)"))
-    xs = [w.put(f'b.einsum("B E, E D -> B D", {x}, {w.weight(frozen=True)})') if w.chance(0.4) else x for x in xs]
+    xs = [w.put(frozen(w, x)) if w.chance(0.4) else x for x in xs]
 
     def body(enters):
         found = []
         for x in enters:
             op = w.rng.choice(("frozen", "embed", "gate", "plain", "linear"))
             if op == "frozen":
-                y = w.put(f'b.einsum("B E, E D -> B D", {x}, {w.weight(frozen=True)})')
+                y = w.put(frozen(w, x))
             elif op == "embed":
                 y = w.put(embedded(w, x))
             else:
@@ -190,27 +189,37 @@ def leaves(w):
 # ---- several repeats ----
 
 
-def body_of(w, *, deep=0, texts=PLAIN, ops=ALL, index=None):
-    """Return a body that draws an update, a shift or another repeat."""
+def body_of(w, *, deep=0, texts=PLAIN, ops=ALL):
+    """Return a body that draws a step of one or more kinds, or another repeat."""
 
     def body(enters):
-        if deep and w.chance(0.85):
-            count, inner = inner_count(w, texts)
-            before = several(w, enters[0], 1, ops) if w.chance(0.5) else enters[0]
-            found = w.repeat(
-                count, [before, *enters[1:]], body_of(w, deep=deep - 1, texts=texts, ops=ops, index=inner),
-                index=inner,
-            )  # fmt: skip
-            found = list(found)
-            if w.chance(0.5):
-                found[0] = some(w, found[0], ops)
-            return made(w, found, enters)
-        if len(enters) > 1 and w.chance(0.4):
-            new = several(w, enters[0], 2, ops)
-            return [w.put(f"b.add({new}, {enters[-1]})"), *enters[:-1]]
-        return made(w, [several(w, x, 2, ops) for x in enters], enters)
+        if not deep or w.chance(0.15):
+            return flat(w, enters, ops)
+        count, index = inner_count(w, texts)
+        before = several(w, enters[0], 1, ops) if w.chance(0.5) else enters[0]
+        inner = body_of(w, deep=deep - 1, texts=texts, ops=ops)
+        found = list(w.repeat(count, [before, *enters[1:]], inner, index=index))
+        if w.chance(0.2):
+            count, index = inner_count(w, texts)
+            found = list(w.repeat(count, found, body_of(w, texts=texts, ops=ops), index=index))
+        if w.chance(0.5):
+            found[0] = some(w, found[0], ops)
+        return made(w, found, enters)
 
     return body
+
+
+def flat(w, enters, ops):
+    """Write one iteration without a repeat in it: an update, a shift, a chain, a rotation."""
+    how = w.rng.choice(("update", "update", "shift", "chain", "rotate"))
+    if how == "update" or len(enters) == 1:
+        return made(w, [several(w, x, 2, ops) for x in enters], enters)
+    new = w.put(f"b.add({several(w, enters[0], 2, ops)}, {w.rng.choice(enters)})")
+    if how == "shift":
+        return [new, *enters[:-1]]
+    if how == "rotate":
+        return made(w, [*enters[1:], new], enters)
+    return [new, *(x if w.chance(0.4) else some(w, x, (unary, viewed, binary)) for x in enters[:-1])]
 
 
 def inner_count(w, texts):
@@ -227,7 +236,7 @@ def inner_count(w, texts):
 
 def rows(w):
     """Two or three repeats in a row, each with a count of its own."""
-    xs = starts(w, 3)
+    xs = carries(w) if w.chance(0.3) else starts(w, 3)
     total = w.rng.choice((2, 2, 2, 3))
     for at in range(total):
         texts = ("LNP"[at],) if w.chance(0.7) else ("L", "L - 1", 2, 1)
@@ -256,8 +265,21 @@ def ladder(w):
     xs = starts(w, 2)
     index = w.name("i")
     deep = w.rng.choice((1, 1, 1, 2))
-    found = w.repeat(counted(w), xs, body_of(w, deep=deep, texts=("N", "N"), index=index), index=index)
+    found = w.repeat(counted(w), xs, body_of(w, deep=deep, texts=("N", "N")), index=index)
     return outputs(w, found[0])
+
+
+def looking(w):
+    """Attention in layers, alone or beside others."""
+    xs = starts(w, 2)
+
+    def body(enters):
+        first = some(w, some(w, enters[0], (normed, unary, viewed)), (attention,))
+        if w.chance(0.6):
+            first = some(w, first, (residual, ffn))
+        return [first, *(several(w, x, 1) for x in enters[1:])]
+
+    return outputs(w, w.repeat(counted(w), xs, body)[0])
 
 
 def widening(w):
@@ -265,7 +287,7 @@ def widening(w):
     xs, index = starts(w, 2), w.name("i")
     deep = w.rng.choice((0, 0, 1))
     ops = (growing, growing, linear, unary, binary, residual)
-    found = w.repeat(counted(w), xs, body_of(w, deep=deep, texts=("N",), ops=ops, index=index), index=index)
+    found = w.repeat(counted(w), xs, body_of(w, deep=deep, texts=("N",), ops=ops), index=index)
     return outputs(w, found[0])
 
 
@@ -288,6 +310,35 @@ def pairs(w):
     return outputs(w, found[0])
 
 
+def numbers(w):
+    """Counts that are numbers, small and large, and no sizes."""
+    xs, few = carries(w), (1, 2, 3, 5, 7, 8, 9, 10, 12, 17, 24, 33, 64)
+    for _ in range(w.rng.choice((1, 1, 2))):
+        index = w.name("i") if w.chance(0.3) else None
+        deep = w.rng.choice((0, 0, 0, 1))
+        body = body_of(w, deep=deep, texts=("2", "3", "9", "N"))
+        xs = list(w.repeat(w.rng.choice(few), xs, body, index=index))
+    return outputs(w, xs[0])
+
+
+def mixed(w):
+    """Everything: one to three repeats, flat or not, with any of the counts, ops between them."""
+    xs = carries(w)
+    for _ in range(w.rng.choice((1, 1, 2, 3))):
+        index = w.name("i") if w.chance(0.4) else None
+        deep = w.rng.choice((0, 0, 0, 1, 1, 2))
+        ops = (*ALL, growing, growing) if index else ALL
+        body = body_of(w, deep=deep, texts=("N", "L", "P", *OF_TWO), ops=ops)
+        xs = list(w.repeat(counted(w, (*PLAIN, "N", "P", *OF_TWO)), xs, body, index=index))
+        xs = [several(w, x, 1) if w.chance(0.2) else x for x in xs]
+    return outputs(w, w.rng.choice(xs))
+
+
+def frozen(w, x):
+    """Multiply by a weight that does not train."""
+    return f'b.einsum("B E, E D -> B D", {x}, {w.weight(frozen=True)})'
+
+
 def regions(w):
     """Regions that are run again, written into the graph."""
     xs = starts(w, 2)
@@ -301,7 +352,8 @@ def regions(w):
 
     def body(enters):
         found = [again(x) if w.chance(0.8) else several(w, x, 1) for x in enters]
-        return made(w, [w.put(f"b.add({x}, {y})") if w.chance(0.5) else x for x, y in zip(found, enters, strict=True)], enters)
+        pairs = zip(found, enters, strict=True)
+        return made(w, [w.put(f"b.add({x}, {y})") if w.chance(0.5) else x for x, y in pairs], enters)
 
     found = w.repeat(counted(w), xs, body)
     return outputs(w, found[0])
@@ -310,7 +362,7 @@ def regions(w):
 KINDS = {
     one.__name__: one
     for one in (
-        shift, chain, swap, close, unused, bodies, leaves, rows, nested, ladder, widening, counts, pairs,
-        regions,
+        shift, chain, swap, close, unused, bodies, leaves, rows, nested, ladder, widening, looking, counts,
+        pairs, numbers, regions, mixed,
     )
 }  # fmt: skip

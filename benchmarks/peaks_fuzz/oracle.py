@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 from symacct.algebra.evaluate import evaluate
 from symacct.nodes import Repeat, walk
-from symacct.peaks.timeline import at_sizes, sizes_at, worst
+from symacct.peaks.timeline import GRADIENT, at_sizes, sizes_at, worst
 from symacct.terms import price
 
 from .points import Compiled
@@ -63,18 +64,21 @@ class Step:
         for name in ("memory.master", "memory.optimizer"):
             if self.account.has(name):
                 found += Fraction(int(self.account.value(name)))
-        if self.policy.grads == "kept":
-            grads = [name for name in weights if name in self.account.step.gradients]
-            found += self.bytes_of(grads, whole, "weight gradient")
-        return found
+        return found + (self.gradients() if self.policy.grads == "kept" else 0)
 
-    def bytes_of(self, names, graph, role=None):
+    def gradients(self):
+        """Return the bytes of the gradients that one micro-batch leaves behind, where none lived before."""
+        policy = replace(self.account.running, grads="fresh", accumulate=1)
+        left = at_sizes(self.graph, policy, {}).storages
+        return sum(self.size(one) for one in left if one.forever and one.kind == GRADIENT)
+
+    def bytes_of(self, names, graph):
         """Return the bytes of tensors in all their iterations, added up one by one."""
         repeats = {one.name: one for one, _ in walk(graph.nodes) if isinstance(one, Repeat)}
         found = Fraction(0)
         for name in names:
             tensor = graph.tensors[name]
-            each = self.policy.nbytes(tensor.dtype, role or tensor.role)
+            each = self.policy.nbytes(tensor.dtype, tensor.role)
             if any(one not in repeats for one in tensor.path):
                 continue
             count = Compiled(tensor.numel)
@@ -92,15 +96,17 @@ class Step:
                 expr = price(self.account.convention, row_once(row), matmul=False)
                 rows.setdefault(row.label, []).append(Compiled(expr))
         runs = [one for one in self.schedule.actions if one.phase == "recompute" and one.runs]
-        found = sum((form(one.at) for one in runs for form in rows.get(one.label, ())), Fraction(0))
+        named = {one.name: one.index.name for one, _ in walk(self.graph.nodes) if isinstance(one, Repeat)}
+        found = Fraction(0)
+        for one in runs:
+            at = {named[repeat]: turn for repeat, turn in one.at.items()}
+            found += sum(form(at) for form in rows.get(one.label, ()))
         micro = int(evaluate(self.account.micro_batches, {}))
         return found * micro / min(micro, 3)
 
 
 def row_once(row):
     """Return a row of work as one iteration has it; no op here has structural masks."""
-    from dataclasses import replace
-
     return replace(row, expr=row.count, half=row.count, exact=row.count)
 
 

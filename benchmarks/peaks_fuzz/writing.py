@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import contextmanager
 from functools import cache
 from types import MappingProxyType
@@ -85,7 +84,7 @@ class Writer:
             return self.rng.choice(self.outer)
         return self.rng.choice(last)
 
-    def repeat(self, count, carries, body, *, index=None, region=None):
+    def repeat(self, count, carries, body, *, index=None):
         """Write a repeat; ``body(names)`` writes what is in it and returns what leaves."""
         called, enters = self.name("body"), [self.name("c") for _ in carries]
         self.line(f"def {called}({', '.join([*([index] if index else []), *enters])}):")
@@ -94,7 +93,8 @@ class Writer:
             self.line(f"return ({', '.join(leaves)},)")
         results = [self.name("r") for _ in carries]
         named = f', index="{index}"' if index else ""
-        text = f'b.repeat({count!r}, {called}, ({", ".join(carries)},), name="{region or self.name("rep")}"{named})'
+        named = f'name="{self.name("rep")}"{named}'
+        text = f"b.repeat({count!r}, {called}, ({', '.join(carries)},), {named})"
         self.line(f"{', '.join(results)}, = {text}")
         self.pool += results
         return results
@@ -141,7 +141,7 @@ def growing(w, x):
 
 def embedded(w, x):
     """Look rows up, or read the ids inside; the ids get no cotangent."""
-    return f'b.add({x}, b.embedding({w.weight("V D", V=w.size("V"))}, ids))'
+    return f"b.add({x}, b.embedding({w.weight('V D', V=w.size('V'))}, ids))"
 
 
 UNARY = MappingProxyType({
@@ -187,6 +187,21 @@ def residual(w, x):
     return f"b.add({x}, {w.put(w.rng.choice((linear, ffn, unary))(w, inner))})"
 
 
+def attention(w, x):
+    """Look from each row at all rows; the keys' axis has a name of its own."""
+    named = f'with b.region("{w.name("att")}"):'
+    q, k, v = (w.name(stem) for stem in "qkv")
+    w.line(f'{q} = b.einsum("B E, E D -> B D", {x}, {w.weight()})')
+    for name in (k, v):
+        w.line(f'{name} = b.einsum("T E, E D -> T D", {x}, {w.weight()})')
+    found = w.name("v")
+    w.line(named)
+    rate = ', dropout="1/10"' if w.chance(0.3) else ""
+    given = f'query="B", keys="T", head="D", causal=False{rate}'
+    w.line(f"    {found} = b.attention({q}, {k}, {v}, {given})")
+    return f"b.add({x}, {found})"
+
+
 def gated(w, x):
     """Multiply by a gate, or choose between two: what decides gets no cotangent."""
     y = w.pick()
@@ -200,7 +215,21 @@ def averaged(w, x):
     return f'b.add({x}, b.reduce("B D -> {w.rng.choice(("B", "D"))}", {w.pick()}, "mean"))'
 
 
-ALL = (linear, linear, ffn, unary, unary, viewed, binary, binary, normed, residual, gated, averaged)
+ALL = (
+    linear,
+    linear,
+    ffn,
+    unary,
+    unary,
+    viewed,
+    binary,
+    binary,
+    normed,
+    residual,
+    gated,
+    averaged,
+    attention,
+)
 
 
 def some(w, x, ops=ALL):
@@ -244,8 +273,3 @@ def built(source):
     scope = {}
     exec(compile(source, "<drawn>", "exec"), scope)  # noqa: S102 (a program that was drawn here)
     return scope["graph"]
-
-
-def words_of(source):
-    """Return the names that a repeat or a norm has in a program."""
-    return re.findall(r'name="(\w+)"', source)
