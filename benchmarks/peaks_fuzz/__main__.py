@@ -14,10 +14,9 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from .judging import draw, judge
+from .judging import BAD, draw, judge
 from .kinds import KINDS
 
-BAD = ("crash", "differs", "invariant", "torch differs", "slow")
 OUTCOMES = ("equal", "refused", *BAD)
 
 
@@ -49,7 +48,7 @@ def main(argv=None):
 def timed(seed, args):
     """Judge the case of a seed."""
     start = time.process_time()
-    found = judge(draw(seed, args.torch_share), points=args.points, small=args.small)
+    found = judge(draw(seed, args.torch_share), points=args.points, small=args.small, seconds=args.limit)
     found.seconds = time.process_time() - start
     return found
 
@@ -92,6 +91,7 @@ class Tally:
     def __init__(self):
         self.kinds, self.reasons, self.quantities = {}, Counter(), Counter()
         self.points, self.seen, self.seconds, self.bad = Counter(), set(), Counter(), 0
+        self.redrawn = Counter()
 
     def count(self, found):
         """Count a case."""
@@ -99,6 +99,7 @@ class Tally:
         self.kinds.setdefault(kind, Counter())[found.outcome] += 1
         self.seconds[kind] += found.seconds
         self.bad += found.outcome in BAD
+        self.redrawn.update(found.case.redrawn)
         for fact in found.facts:
             self.reasons[fact["outcome"], fact["reason"]] += 1
         self.quantities.update(found.refused.keys())
@@ -127,6 +128,7 @@ class Tally:
         lines.append(f"refused with sizes open, by quantity: {dict(self.quantities)}")
         lines.append(f"share of cases refused: {total['refused'] / max(1, cases):.1%}")
         lines += [f"{n:>6}  {outcome}: {reason}" for (outcome, reason), n in self.reasons.most_common(40)]
+        lines += [f"{n:>6}  drawn again: {reason}" for reason, n in self.redrawn.most_common()]
         return "\n".join(lines)
 
 
@@ -140,6 +142,7 @@ def arguments(argv):
     parser.add_argument("--torch-share", type=float, default=0.0, help="the share that torch runs too")
     parser.add_argument("--points", type=int, default=6, help="sizes at which formulas are compared")
     parser.add_argument("--small", type=int, default=3, help="small counts that are given")
+    parser.add_argument("--limit", type=float, default=20, help="seconds of the processor for a derivation")
     parser.add_argument("--report", default="", help="a file for JSON lines, one a case that is not equal")
     parser.add_argument("--show", action="store_true", help="print every finding, not the first of each sort")
     parser.add_argument("--one", default="", help="a case, KIND:SEED:NUMBER, of which everything is printed")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from symacct.nodes import walk
 
 BLOCKS = (
-    "every:1", "every:1", "every:2", "every:2", "every:3", "every:5", "every:9", "every:k", "every:k", "every:k",
-    "sqrt", "sqrt", "store-nothing", "store-nothing",
+    "every:1", "every:1", "every:2", "every:2", "every:3", "every:5", "every:9", "every:k", "every:k",
+    "every:k", "sqrt", "sqrt", "store-nothing", "store-nothing",
 )  # fmt: skip
 
 

@@ -36,8 +36,9 @@ def counted(w, texts=PLAIN):
 
 
 def starts(w, most, least=1):
-    """Make tensors to carry."""
-    return [w.start() for _ in range(w.rng.randint(least, most))]
+    """Make tensors to carry; in half of the cases all of them want a gradient."""
+    hows = ("layer", "layer", "weight") if w.chance(0.5) else (None,)
+    return [w.start(w.rng.choice(hows)) for _ in range(w.rng.randint(least, most))]
 
 
 def carries(w, least=1):
@@ -76,8 +77,8 @@ def chain(w):
 
 
 def swap(w):
-    """Carries that trade places, some of them through an op."""
-    xs = carries(w, 2)
+    """Carries that trade places, some of them through an op; most times all of them want a gradient."""
+    xs = [w.start("layer") for _ in range(w.rng.randint(2, 7))] if w.chance(0.6) else carries(w, 2)
 
     def body(enters):
         turned = list(enters)

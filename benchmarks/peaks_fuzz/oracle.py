@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import cached_property
 
 from symacct.algebra.evaluate import evaluate
 from symacct.nodes import Repeat, walk
 from symacct.peaks.timeline import GRADIENT, at_sizes, sizes_at, worst
+from symacct.policy import Checkpoint
 from symacct.terms import price
 
 from .points import Compiled
@@ -31,7 +33,7 @@ class Step:
     def values(self):
         """Return the value of each quantity."""
         found = {
-            PEAK: worst(self.schedule, self.size).nbytes + self.held(),
+            PEAK: worst(self.schedule, self.size).nbytes + self.held,
             SAVED_PEAK: worst(self.schedule, self.size, self.saved).nbytes + self.read(),
             SAVED: self.kept() + self.read(),
         }
@@ -56,6 +58,7 @@ class Step:
 
     # ---- what lives through the step ----
 
+    @cached_property
     def held(self):
         """Return the bytes of parameters, inputs, states, and gradients that lived before."""
         whole = self.account.whole
@@ -68,7 +71,7 @@ class Step:
 
     def gradients(self):
         """Return the bytes of the gradients that one micro-batch leaves behind, where none lived before."""
-        policy = replace(self.account.running, grads="fresh", accumulate=1)
+        policy = replace(self.account.running, grads="fresh", accumulate=1, checkpoint=Checkpoint())
         left = at_sizes(self.graph, policy, {}).storages
         return sum(self.size(one) for one in left if one.forever and one.kind == GRADIENT)
 

@@ -10,7 +10,7 @@ from symacct.nodes import Node, Repeat
 
 COUNTS = "LNPMk"
 WIDTHS = (1, 2, 3, 4, 5, 8, 13, 40, 100)
-TRIES, MOST_WORK = 4000, 2500
+TRIES, WORK, MOST_WORK = 4000, 700, 2500
 
 
 def root(value):
@@ -97,21 +97,17 @@ class Sizes:
                     found[name] = 1
         return found
 
-    def draw(self, holds, span, most):
+    def draw(self, holds, span, most, work=WORK):
         """Return up to so many different sizes at which a test says yes."""
         found = {}
         for _ in range(TRIES):
             sizes = self.one(span)
             key = tuple(sizes.items())
-            if key not in found and self.valid(sizes) and self.fits(sizes) and holds(sizes):
+            if key not in found and self.valid(sizes) and self.work(sizes) <= work and holds(sizes):
                 found[key] = sizes
                 if len(found) == most:
                     break
         return list(found.values())
-
-    def fits(self, sizes):
-        """Say whether a schedule is short enough to be written out."""
-        return self.work(sizes) <= MOST_WORK
 
 
 class Work:

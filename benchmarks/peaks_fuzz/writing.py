@@ -72,7 +72,7 @@ class Writer:
             return self.put(self.weight("B D"), "p")
         x = self.input()
         if how == "layer":
-            return self.put(linear(self, x))
+            return self.put(linear(self, x, frozen=False))
         return self.put(f"b.relu({x})") if how == "relu" else x
 
     # ---- repeats ----
@@ -114,9 +114,9 @@ class Writer:
 # ---- ops, each a text made of the names that it reads ----
 
 
-def linear(w, x):
+def linear(w, x, *, frozen=None):
     """Multiply by a weight of this place."""
-    return f'b.einsum("B E, E D -> B D", {x}, {w.weight()})'
+    return f'b.einsum("B E, E D -> B D", {x}, {w.weight(frozen=frozen)})'
 
 
 def ffn(w, x):
