@@ -16,6 +16,7 @@ from pathlib import Path
 
 from .judging import BAD, draw, judge
 from .kinds import KINDS
+from .shrinking import shrunk
 
 OUTCOMES = ("equal", "refused", *BAD)
 
@@ -48,7 +49,7 @@ def main(argv=None):
 def timed(seed, args):
     """Judge the case of a seed."""
     start = time.process_time()
-    found = judge(draw(seed, args.torch_share), points=args.points, small=args.small, seconds=args.limit)
+    found = judge(draw(seed, args.torch_share), points=args.points, small=args.small, limit=args.limit)
     found.seconds = time.process_time() - start
     return found
 
@@ -56,6 +57,8 @@ def timed(seed, args):
 def one(args):
     """Print everything of one case."""
     found = timed(args.one, args)
+    if args.shrink and found.outcome != "equal":
+        found = shrunk(found, seconds=args.shrink, points=args.points, small=args.small, limit=args.limit)
     print(found.case.text())
     for fact in found.facts:
         print({name: value for name, value in fact.items() if name != "text"})
@@ -145,6 +148,9 @@ def arguments(argv):
     parser.add_argument("--limit", type=float, default=20, help="seconds of the processor for a derivation")
     parser.add_argument("--report", default="", help="a file for JSON lines, one a case that is not equal")
     parser.add_argument("--show", action="store_true", help="print every finding, not the first of each sort")
+    parser.add_argument(
+        "--shrink", type=float, default=0, help="seconds to look for a smaller case, with --one"
+    )
     parser.add_argument("--one", default="", help="a case, KIND:SEED:NUMBER, of which everything is printed")
     return parser.parse_args(argv)
 

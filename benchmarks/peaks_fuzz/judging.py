@@ -118,9 +118,9 @@ def limited(seconds):
 # ---- judging ----
 
 
-def judge(case, *, points=6, small=3, seconds=SECONDS):
+def judge(case, *, points=6, small=3, limit=SECONDS):
     """Compare what is derived of a case with what runs."""
-    result, rng = Result(case, limit=seconds), Random(case.seed)
+    result, rng = Result(case, limit=limit), Random(case.seed)
     try:
         account = account_of(case)
         formulas = derived(account, result)
