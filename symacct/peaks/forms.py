@@ -46,6 +46,9 @@ MOST_ACTIONS = 60_000
 VARYING = 3
 """How many turns in the middle are compared where sizes depend on the iteration."""
 
+MOST_LOWERED = 2
+"""For how many counts together smaller ones are looked at."""
+
 MOST_RUNS = 24
 """How many runs at smaller counts are compared with the form, to see from where on it holds."""
 
@@ -166,7 +169,7 @@ class _Lower:
         hopeful = _hopeful(self.form.whole)
         ones = sorted(hopeful, key=str)
         found = [self.form.at(one, hopeful[one]) for one in ones]
-        for at, one in enumerate(ones):
+        for at, one in enumerate(ones) if len(ones) <= MOST_LOWERED else ():
             while found[at] > hopeful[one] and self._holds(ones, found, at):
                 found[at] -= 1
         return dict(zip(ones, found, strict=True))
