@@ -18,7 +18,7 @@ from symacct.derivation.work import Row, backward_work, forward_work, optimizer_
 from symacct.derivation.workload import caches, living, prepared, without_empty
 from symacct.errors import UnknownNameError, UsageError, nearest, unknown
 from symacct.peaks.again import traffic_again, work_again
-from symacct.peaks.course import Course
+from symacct.peaks.course import Course, course_of
 from symacct.peaks.placement import left
 from symacct.terms import PEAKS, QUANTITIES
 
@@ -86,7 +86,7 @@ class Derived:
     @cached_property
     def course(self) -> Course:
         """The step through memory: peaks, what is kept, what runs again."""
-        return Course(self.graph, self.running, uneven=self._uneven)
+        return course_of(self.graph, self.running, uneven=self._uneven)
 
     @property
     def running(self) -> Policy:
@@ -115,7 +115,7 @@ class Derived:
         """The course of one micro-batch: what it keeps, and what runs again in it."""
         if self.micro_batches == 1:
             return self.course
-        return Course(self.graph, replace(self.running, accumulate=1), uneven=self._uneven)
+        return course_of(self.graph, replace(self.running, accumulate=1), uneven=self._uneven)
 
     @property
     def recomputes(self) -> bool:

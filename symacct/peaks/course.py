@@ -1,13 +1,11 @@
-"""The course of a training step through memory, as loops with symbolic counts.
+"""The course of a training step through memory, as loops with symbolic counts, and formulas for its peaks.
 
-The interpreter runs at small counts, its schedule is folded, and the folded form is checked against the
-interpreter at the smallest counts it claims to hold for. Counts that are large integers are stood in for by
-symbols, so that a thousand iterations cost what six do.
+Counts that are large integers are stood in for by symbols, so that a thousand iterations cost what five do.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING
@@ -26,7 +24,7 @@ from symacct.peaks.merging import merged
 from symacct.peaks.pieces import Composer, rest_symbol
 from symacct.peaks.runs import Run, net, runs
 from symacct.peaks.schedule import turn_symbol
-from symacct.peaks.shaping import shaped
+from symacct.peaks.shaping import indices_of, shaped, varies
 from symacct.peaks.timeline import weight
 
 if TYPE_CHECKING:
@@ -35,79 +33,81 @@ if TYPE_CHECKING:
     from sympy import Expr, Symbol
 
     from symacct.peaks.folding import Size
+    from symacct.peaks.shaping import Shape
     from symacct.policy import Policy
 
 WRITTEN = 8
 """Counts up to this are written out; larger ones are folded."""
 
-GIVEN = frozenset({"graph", "policy", "uneven", "most", "shape"})
-"""What a course is made of; all else is derived from these."""
-
 MOST_OUT, MOST_SYMBOLIC = 2_000, 64
 """Iterations that are written out where there is no formula: with all sizes known, and with some open."""
 
 
-class Course:
-    """What a step makes, keeps and runs again, as formulas.
+def course_of(graph: Graph, policy: Policy, *, uneven: bool = False) -> Course:
+    """Return what a step makes, keeps and runs again.
+
+    Counts that are large numbers are stood in for by symbols; where the formulas do not hold for them, their
+    iterations are written out.
 
     Args:
         graph: the graph of the workload, without dead ops.
         policy: the choices of the run.
         uneven: whether a segment's length need not divide the count, so that the last one may be shorter.
+
+    Raises:
+        RuleError: there is no one form for every count.
+    """
+    if policy.workload != "train":
+        graph = replace(graph, trainable=frozenset(), remats=())
+        policy = replace(policy, hold_output=True, input_grad=False)
+    shape = shaped(graph, policy, WRITTEN, uneven=uneven)
+    try:
+        return _checked(graph, policy, shape)
+    except RuleError:
+        if not any(value.is_Integer for value in shape.back.values()):
+            raise
+    sizes = {s for t in graph.tensors.values() for dim in t.dims for s in dim.free_symbols}
+    most = MOST_OUT if sizes <= indices_of(graph) else MOST_SYMBOLIC
+    return _checked(graph, policy, shaped(graph, policy, most, uneven=uneven))
+
+
+def _checked(graph: Graph, policy: Policy, shape: Shape) -> Course:
+    """Return a course whose formulas hold for the counts that are known.
+
+    Raises:
+        RuleError: they begin at a larger one, or what depends on the iteration rises and falls again.
+    """
+    course = Course(graph, policy, shape, Former(shape, policy).form())
+    known = {one: at for one in course.least if (at := course.restored(one)).is_number}
+    if any(at < course.least[one] for one, at in known.items()):
+        short = [one for one, at in known.items() if at < course.merged[one]]
+        if short:
+            raise RuleError(
+                f"the formulas for graph {graph.name} do not hold for a count of {known[short[0]]}",
+                expected=f"at least {course.merged[short[0]]}",
+                got=str(known[short[0]]),
+                fix="bind the counts of its repeats",
+            )
+    if varies(graph):
+        course.candidates(course.weighed(saved=False))
+    return course
+
+
+@dataclass(frozen=True, eq=False)
+class Course:
+    """What a step makes, keeps and runs again, as formulas.
+
+    Attributes:
+        graph: the graph of the workload.
+        policy: the choices of the run.
+        shape: the graph with symbols for its counts.
+        form: the step as folded loops, and from which counts on.
     """
 
-    def __init__(self, graph: Graph, policy: Policy, *, uneven: bool = False) -> None:
-        """Prepare the graph; everything else is derived when it is asked for."""
-        if policy.workload != "train":
-            graph = replace(graph, trainable=frozenset(), remats=())
-            policy = replace(policy, hold_output=True, input_grad=False)
-        self.graph = graph
-        self.policy = policy
-        self.uneven = uneven
-        self.most = WRITTEN
-        self.shape = shaped(graph, policy, self.most, uneven=uneven)
-
-    @cached_property
-    def form(self) -> Form:
-        """The step as folded loops, and from which counts on.
-
-        Raises:
-            RuleError: there is no one form for every count.
-        """
-        return Former(self.shape, self.policy).form()
-
-    @cached_property
-    def _settled(self) -> bool:
-        """Write out what has no form, or none for the counts that are known; say whether that was so.
-
-        Raises:
-            RuleError: there is no formula.
-        """
-        try:
-            self._check_known()
-        except RuleError:
-            if not self._write_out():
-                raise
-            self._check_known()
-            return True
-        return False
-
-    def _check_known(self) -> None:
-        """Refuse formulas that do not hold for the counts that are known.
-
-        Raises:
-            RuleError: they begin at a larger one.
-        """
-        known = {one: at for one in self.form.least if (at := self.restored(one)).is_number}
-        if any(at < self.form.least[one] for one, at in known.items()):
-            short = [one for one, at in known.items() if at < self.merged[one]]
-            if short:
-                raise RuleError(
-                    f"the formulas for graph {self.graph.name} do not hold for a count of {known[short[0]]}",
-                    expected=f"at least {self.merged[short[0]]}",
-                    got=str(known[short[0]]),
-                    fix="bind the counts of its repeats",
-                )
+    graph: Graph
+    policy: Policy
+    shape: Shape
+    form: Form
 
     @property
     def whole(self) -> Items:
@@ -162,11 +162,13 @@ class Course:
         return ring, tuple(found)
 
     def at(self, known: Mapping[Symbol, int]) -> Course:
-        """Return the course with integers in the place of counts."""
-        found = Course(self.graph, self.policy, uneven=self.uneven)
-        found.most = self.most
-        found.shape = reduce(lambda shape, item: shape.at(*item), known.items(), self.shape)
-        return found
+        """Return the course with integers in the place of counts.
+
+        Raises:
+            RuleError: there is no one form for every value of the other counts.
+        """
+        shape = reduce(lambda shape, item: shape.at(*item), known.items(), self.shape)
+        return Course(self.graph, self.policy, shape, Former(shape, self.policy).form())
 
     @cached_property
     def kept(self) -> dict[str, Expr]:
@@ -183,7 +185,7 @@ class Course:
     @cached_property
     def peaks(self) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
         """Candidates for both peaks, of everything and of what is saved, in the symbols of the form."""
-        every, saved = (self._candidates(self.weighed(saved=flag)) for flag in (False, True))
+        every, saved = (self.candidates(self.weighed(saved=flag)) for flag in (False, True))
         return tuple(map(self.ring.expr, every)), tuple(map(self.ring.expr, saved))
 
     def weighed(self, *, saved: bool) -> Callable[[Size], Fraction]:
@@ -219,29 +221,8 @@ class Course:
         """Return the candidates for the peak, those that are needed.
 
         Raises:
-            RuleError: there is no formula for every count, and no count is known.
+            RuleError: what depends on the iteration rises and falls again.
         """
-        try:
-            self._settled  # noqa: B018
-            return self._candidates(weigh)
-        except RuleError:
-            if not self._write_out():
-                raise
-            return self._candidates(weigh)
-
-    def _write_out(self) -> bool:
-        """Write out iterations that symbols stand in for, where they are few; return whether that is new."""
-        if self.most != WRITTEN or not any(value.is_Integer for value in self.shape.back.values()):
-            return False
-        sizes = {s for t in self.graph.tensors.values() for dim in t.dims for s in dim.free_symbols}
-        indices = {r.index for r, _ in walk(self.graph.nodes) if isinstance(r, Repeat)}
-        self.most = MOST_OUT if sizes <= indices else MOST_SYMBOLIC
-        self.shape = shaped(self.graph, self.policy, self.most, uneven=self.uneven)
-        for name in self.__dict__.keys() - GIVEN:
-            del self.__dict__[name]
-        return True
-
-    def _candidates(self, weigh: Callable[[Size], Fraction]) -> tuple[Poly, ...]:
         key = tuple(map(weigh, self._sizes))
         if key not in self._found:
             piece = Composer(self.ring, weigh).piece(self.whole, self.shape.into)
@@ -258,7 +239,6 @@ class Course:
 
     def parts(self, weigh: Callable[[Size], Fraction]) -> tuple[Expr, ...]:
         """Return what is neither saved nor a parameter's gradient at the peak, for each formula of it."""
-        self._settled  # noqa: B018
         tag = symbol("tagged_")
         ring = Ring([*self._formulas, tag], self.starts(self.least))
         place = ring.places[tag]
@@ -290,13 +270,11 @@ class Course:
     @property
     def inputs(self) -> tuple[str, ...]:
         """Graph inputs that count as saved: those that backward reads; none where outputs alone do."""
-        self._settled  # noqa: B018
         return self.form.inputs if self._results is None else ()
 
     @cached_property
     def conditions(self) -> tuple[Condition, ...]:
         """Return when the formulas hold."""
-        self._settled  # noqa: B018
         found = list(self.shape.conditions)
         for one, value in self.merged.items():
             if value > 1 or one.name not in self.shape.shorter:
@@ -305,7 +283,6 @@ class Course:
 
     def saved_when_forward_ends(self, weigh: Callable[[Size], Fraction]) -> dict[str, Expr]:
         """Return the bytes that are kept when the forward pass ends, by tensor."""
-        self._settled  # noqa: B018
         return {name: self.restored(expr) for name, expr in self._kept(weigh).items()}
 
     def _kept(self, weigh: Callable[[Size], Fraction]) -> dict[str, Expr]:
@@ -324,7 +301,6 @@ class Course:
 
     def again(self, label: str, expr: Expr) -> Expr:
         """Return what a node costs when it runs again: a formula in its iteration, summed over its runs."""
-        self._settled  # noqa: B018
         return self.restored(
             total(run.summed(substitute(expr, self.shape.into)) for run in self.runs_again[label])
         )

@@ -323,23 +323,24 @@ def _bound_size(size: Size, known: Mapping[str, Expr]) -> Size:
     return Size(elements, size.dtype, size.kind, size.saved, size.name)
 
 
-def unfolded(items: Items, sizes: Mapping[str, Expr]) -> Iterator[Event]:
-    """Yield the steps of folded items at integer counts, formulas with these sizes and turns put in."""
+def unfolded(items: Items, known: Mapping[str, Expr]) -> Iterator[tuple[Event, Mapping[str, Expr]]]:
+    """Yield the steps of folded items at integer counts, each with the counts and turns it stands at.
+
+    Raises:
+        RuleError: a loop has fewer turns than its form.
+    """
     for item in items:
         if isinstance(item, Event):
-            bound = item
-            for name, value in sizes.items():
-                bound = _bound(bound, name, value)  # type: ignore[assignment]
-            yield bound
+            yield item, known
             continue
-        count = int(evaluate(item.count, sizes))
+        count = int(evaluate(item.count, known))
         if count < item.least:
             raise RuleError(f"{item.name} has {count} turns and its form needs {item.least}")
         turn = turn_symbol(item.name).name
         for at in range(count):
             tail = at - (count - len(item.last))
             inner = item.first[at] if at < len(item.first) else item.last[tail] if tail >= 0 else item.body
-            yield from unfolded(inner, {**sizes, turn: as_expr(at)})
+            yield from unfolded(inner, {**known, turn: as_expr(at)})
 
 
 def loops(items: Items) -> Iterator[Loop]:

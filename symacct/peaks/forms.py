@@ -17,12 +17,11 @@ from symacct.algebra.evaluate import evaluate, substitute
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr
 from symacct.errors import RuleError
-from symacct.nodes import Repeat, walk
 from symacct.peaks.folding import Event, Items, folded, loops, unfolded, written
 from symacct.peaks.induction import settled
 from symacct.peaks.placement import placed
 from symacct.peaks.schedule import Schedule, scheduled, turn_symbol
-from symacct.peaks.shaping import derived_counts, small_counts
+from symacct.peaks.shaping import derived_counts, small_counts, varies
 from symacct.peaks.timeline import choices_of
 
 if TYPE_CHECKING:
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 
     from sympy import Expr, Symbol
 
-    from symacct.nodes import Graph
     from symacct.peaks.folding import Size
     from symacct.peaks.induction import Settled, Zone
     from symacct.peaks.shaping import Shape
@@ -107,7 +105,7 @@ class Former:
     def _folded(self) -> Form:
         """Run at counts large enough for a turn in the middle of every loop, and fold there."""
         counts = small_counts(self.shape)
-        middle = VARYING if _varies(self.shape.graph) else 1
+        middle = VARYING if varies(self.shape.graph) else 1
         while True:
             schedule = self.run(counts)
             if not counts:
@@ -205,6 +203,7 @@ class _Lower:
         return inside and all(count.free_symbols & small for count, _ in found.short)
 
     def _same(self, schedule: Schedule, counts: Mapping[str, int]) -> bool:
+        """Compare the steps of a form and of a schedule: labels, what they make, and what dies after them."""
         shape = self.former.shape
         known = {name: as_expr(value) for name, value in counts.items()}
         there = written(shape.graph, schedule, shape.cuts, counts)
@@ -213,15 +212,9 @@ class _Lower:
             if mine is None or real is None:
                 return False
             turns = {turn_symbol(m.loop).name: as_expr(m.turn) for m in next(actions).marks}
-            if not _alike(mine, real, {**known, **turns}):
+            if not _alike(mine[0], mine[1], real, {**known, **turns}):
                 return False
         return True
-
-
-def _varies(graph: Graph) -> bool:
-    """Say whether a size depends on the iteration."""
-    indices = {r.index for r, _ in walk(graph.nodes) if isinstance(r, Repeat)}
-    return any(indices & dim.free_symbols for t in graph.tensors.values() for dim in t.dims)
 
 
 def _hopeful(items: Items) -> dict[Symbol, int]:
@@ -231,6 +224,7 @@ def _hopeful(items: Items) -> dict[Symbol, int]:
         turns = [s for s in loop.count.free_symbols if s.name.startswith("turn_")]
         free = [s for s in loop.count.free_symbols if s not in turns]
         if turns or len(free) != 1:
+            found |= {one: found.get(one, 1) for one in free}
             continue
         (one,) = free
         value = 1
@@ -240,12 +234,14 @@ def _hopeful(items: Items) -> dict[Symbol, int]:
     return found
 
 
-def _alike(mine: Event, real: Event, known: Mapping[str, Expr]) -> bool:
+def _alike(mine: Event, at: Mapping[str, Expr], real: Event, there: Mapping[str, Expr]) -> bool:
     """Say whether two steps are the same at integer counts and turns; what dies together has no order."""
     if (mine.label, mine.phase, mine.runs) != (real.label, real.phase, real.runs):
         return False
-    makes = [[_seen(size, known) for size in one.makes] for one in (mine, real)]
-    drops = [Counter(_seen(size, known) for size in one.drops) for one in (mine, real)]
+    if (mine.makes, mine.drops) == (real.makes, real.drops) and at == there:
+        return True
+    makes = [[_seen(size, known) for size in one.makes] for one, known in ((mine, at), (real, there))]
+    drops = [Counter(_seen(size, known) for size in one.drops) for one, known in ((mine, at), (real, there))]
     return makes[0] == makes[1] and drops[0] == drops[1]
 
 

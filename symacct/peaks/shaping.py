@@ -269,6 +269,17 @@ class _Making:
         return as_expr(value) if value <= self.most else self.stand(as_expr(value), name)
 
 
+def indices_of(graph: Graph) -> set[Symbol]:
+    """Return the symbols that count iterations."""
+    return {repeat.index for repeat, _ in walk(graph.nodes) if isinstance(repeat, Repeat)}
+
+
+def varies(graph: Graph) -> bool:
+    """Say whether a size of a tensor depends on the iteration."""
+    indices = indices_of(graph)
+    return any(indices & dim.free_symbols for t in graph.tensors.values() for dim in t.dims)
+
+
 FIRST_TURNS, FIRST_MICRO = 5, 3
 """Counts that the search begins with: two first turns, one in the middle and two last ones are the rule."""
 

@@ -19,8 +19,10 @@ from symacct.algebra.normal import normal
 from symacct.algebra.sparse import degree
 from symacct.algebra.symbols import as_expr, symbol
 from symacct.errors import LimitError, RuleError, SizeError, UsageError
-from symacct.peaks.course import Course
+from symacct.peaks.course import WRITTEN, Course
+from symacct.peaks.forms import Former
 from symacct.peaks.placement import Cut, outermost
+from symacct.peaks.shaping import shaped
 from symacct.policy import Checkpoint
 
 if TYPE_CHECKING:
@@ -185,16 +187,16 @@ class _Family:
             self.found = ()
 
     def _derive(self, account: Account, quantity: str) -> None:
-        course = Course(account.graph, account.policy)
+        graph, policy = account.graph, account.policy
+        shape = shaped(graph, policy, WRITTEN)
         segments, length, last = (symbol(one) for one in NAMES)
         many = segments if self.parts is None else as_expr(self.parts)
-        ((repeat, _),) = course.shape.cuts.items()
-        stands = next(r for r in outermost(course.shape.graph) if r.name == repeat).count
-        into = {**course.shape.into, str(stands): normal((many - 1) * length + last)}
-        cuts = {repeat: Cut(many, length, last)}
-        course.shape = replace(
-            course.shape, cuts=MappingProxyType(cuts), into=into, conditions=(), back=MappingProxyType({})
-        )
+        ((repeat, _),) = shape.cuts.items()
+        stands = next(r for r in outermost(shape.graph) if r.name == repeat).count
+        into = {**shape.into, str(stands): normal((many - 1) * length + last)}
+        cuts = MappingProxyType({repeat: Cut(many, length, last)})
+        shape = replace(shape, cuts=cuts, into=into, conditions=(), back=MappingProxyType({}))
+        course = Course(graph, policy, shape, Former(shape, policy).form())
         weigh = account.weigh(saved=quantity == "memory.activations.peak")
         self.ring = course.ring
         beside = evaluate(account.beside(quantity), {})
