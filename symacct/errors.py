@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from symacct.nodes import Graph
+
 FIELDS = ("where", "expected", "got", "fix")
 SHOWN_NAMES = 12
 CLOSE = 0.5
@@ -121,7 +123,18 @@ class LimitError(RuleError):
 
 
 class DisagreementError(SymacctError):
-    """Two of our own ways to decide one claim disagree: a fault of symacct, and never a verdict."""
+    """Two of our own ways to come to one answer disagree: a fault of symacct, and never an answer.
+
+    Args:
+        what: the disagreement.
+        graph: the graph that it was met at, if any.
+        facts: as in every error.
+    """
+
+    def __init__(self, what: str, *, graph: Graph | None = None, **facts: str | None) -> None:
+        """Keep the graph, by which whoever tells of the fault identifies it."""
+        super().__init__(what, **facts)
+        self.graph = graph
 
 
 class UsageError(SymacctError):

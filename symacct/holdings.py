@@ -17,6 +17,7 @@ from symacct.derivation.workload import caches
 from symacct.derived import Derived
 from symacct.errors import RuleError, unknown
 from symacct.ops.optimizer import RULES
+from symacct.peaks.invariants import check
 from symacct.terms import PEAKS, STATIC, Term, unit_of
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
     from sympy import Expr
 
+    from symacct.algebra.condition import Condition
+    from symacct.algebra.sparse import Poly
     from symacct.peaks.folding import Size
 
 
@@ -99,8 +102,29 @@ class Holdings(Derived):
         beside = self.beside(name)
         polys = self.course.candidates(self.weigh(saved=name == "memory.activations.peak"))
         found = tuple(normal(self.course.formula(poly) + beside) for poly in polys)
+        if self.trains:
+            self._check(name, polys, beside)
         self._formulas[name] = self.course.shape, found
         return found
+
+    def _check(self, name: str, polys: tuple[Poly, ...], beside: Expr) -> None:
+        """Check what is true of every peak.
+
+        Raises:
+            DisagreementError: it is lower than it can be.
+        """
+        other = next(one for one in PEAKS[:2] if one != name)
+        levels = self.course.levels(self.weigh(saved=other == "memory.activations.peak"))
+        sides = {name: (polys, beside), other: (levels, self.beside(other))}
+        saved, every = (sides[one] for one in PEAKS[:2])
+        kept = total(term.expr for term in self.memory("activations"))
+        conditions = (*self.conditions, *self.saved_conditions, *self.course.conditions)
+        check(self.course, every, saved, kept, conditions)
+
+    @property
+    def saved_conditions(self) -> tuple[Condition, ...]:
+        """When the formula for what is saved holds."""
+        return () if self.recomputes else self.saved_when[1]
 
     @cached_property
     def _formulas(self) -> dict[str, tuple[object, tuple[Expr, ...]]]:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
 
+    from symacct.nodes import Graph
+
 VERBS = {
     "derive": "the formulas of a graph, with where each term comes from",
     "show": "the graph and its derived backward pass",
@@ -130,6 +132,12 @@ def _verbs() -> str:
     return "verbs:\n" + "".join(f"  {name:<10} {meaning}\n" for name, meaning in VERBS.items()) + "\n"
 
 
+def _fingerprint(graph: Graph) -> str:
+    from symacct.proof.rests import fingerprint
+
+    return fingerprint(graph)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
@@ -141,7 +149,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except SymacctError as error:
         sys.stderr.write(f"{error}\n")
-        return INTERNAL if isinstance(error, DisagreementError) else WRONG
+        if not isinstance(error, DisagreementError):
+            return WRONG
+        if error.graph is not None:
+            sys.stderr.write(f"  graph     {_fingerprint(error.graph)} (its fingerprint)\n")
+        return INTERNAL
     except SystemExit as stop:
         return int(stop.code or 0)
     except BrokenPipeError:

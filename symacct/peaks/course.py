@@ -225,9 +225,16 @@ class Course:
         """
         key = tuple(map(weigh, self._sizes))
         if key not in self._found:
-            piece = Composer(self.ring, weigh).piece(self.whole, self.shape.into)
-            self._found[key] = Contest(self.ring, self.counts).largest(piece.peaks)
+            self._found[key] = Contest(self.ring, self.counts).largest(self.levels(weigh))
         return self._found[key]
+
+    def levels(self, weigh: Callable[[Size], Fraction]) -> tuple[Poly, ...]:
+        """Return levels of which the peak is the largest, many of them never.
+
+        Raises:
+            RuleError: what depends on the iteration rises and falls again.
+        """
+        return Composer(self.ring, weigh).piece(self.whole, self.shape.into).peaks
 
     @cached_property
     def _found(self) -> dict[tuple[Fraction, ...], tuple[Poly, ...]]:
