@@ -12,6 +12,7 @@ import json
 import sys
 import time
 from collections import Counter
+from contextlib import nullcontext
 from pathlib import Path
 
 from .judging import BAD, draw, judge
@@ -30,8 +31,19 @@ def main(argv=None):
     unknown = [kind for kind in kinds if kind not in KINDS]
     if unknown:
         sys.exit(f"no kind {unknown[0]}; there are: {', '.join(KINDS)}")
+    with open_report(args.report) as report:
+        tally = run(args, kinds, report)
+    return 1 if tally.bad else 0
+
+
+def open_report(path):
+    """Return the file of a report, or what stands for none."""
+    return Path(path).open("w", encoding="utf-8") if path else nullcontext()
+
+
+def run(args, kinds, report):
+    """Judge one case after another; print the first finding of each sort, and the counts."""
     tally, start = Tally(), time.monotonic()
-    report = Path(args.report).open("w", encoding="utf-8") if args.report else None  # noqa: SIM115
     for index in range(args.start, args.start + args.count):
         if args.minutes and time.monotonic() - start > 60 * args.minutes:
             break
@@ -43,7 +55,7 @@ def main(argv=None):
         if found.outcome in BAD and (args.show or tally.is_new(found)):
             print(shown(found), flush=True)
     print(tally.summary(time.monotonic() - start))
-    return 1 if tally.bad else 0
+    return tally
 
 
 def timed(seed, args):
@@ -58,7 +70,7 @@ def one(args):
     """Print everything of one case."""
     found = timed(args.one, args)
     if args.shrink and found.outcome != "equal":
-        found = shrunk(found, seconds=args.shrink, points=args.points, small=args.small, limit=args.limit)
+        found = shrunk(found, tries=args.shrink, points=args.points, small=args.small, limit=args.limit)
     print(found.case.text())
     for fact in found.facts:
         print({name: value for name, value in fact.items() if name != "text"})
@@ -148,9 +160,7 @@ def arguments(argv):
     parser.add_argument("--limit", type=float, default=20, help="seconds of the processor for a derivation")
     parser.add_argument("--report", default="", help="a file for JSON lines, one a case that is not equal")
     parser.add_argument("--show", action="store_true", help="print every finding, not the first of each sort")
-    parser.add_argument(
-        "--shrink", type=float, default=0, help="seconds to look for a smaller case, with --one"
-    )
+    parser.add_argument("--shrink", type=int, default=0, help="how many smaller cases to try, with --one")
     parser.add_argument("--one", default="", help="a case, KIND:SEED:NUMBER, of which everything is printed")
     return parser.parse_args(argv)
 

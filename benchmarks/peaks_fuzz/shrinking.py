@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from dataclasses import replace
 
 from symacct.errors import SymacctError
@@ -17,18 +16,15 @@ LOOP = re.compile(r"^(\s*)(.*), = b\.repeat\((.*?), (body\w+), \((.*),\), (.*)\)
 NAME = re.compile(r"\b[a-z]+\d+\b")
 
 
-def shrunk(found, *, seconds=60, **asked):
-    """Return the smallest result with the outcome of this one that is found in some processor time."""
-    best, end = found, time.process_time() + seconds
-    if not found.case.source:
-        return found
-    again = True
+def shrunk(found, *, tries=200, **asked):
+    """Return the smallest result with the fault of this one that so many tries find."""
+    best, again = found, True
     while again:
         again = False
         for case in smaller(best.case):
-            if time.process_time() > end:
+            if tries <= 0:
                 return best
-            result = tried(case, asked)
+            result, tries = tried(case, asked), tries - 1
             if result is not None and alike(result, found):
                 best, again = result, True
                 break
