@@ -13,6 +13,7 @@ from mpmath.ctx_iv import MPIntervalContext
 from sympy import Abs, Max, Min, Rational, ceiling, expand_log, floor, log
 
 from symacct.algebra.evaluate import evaluate, names_of
+from symacct.algebra.factorials import binomial_of, factorial_of, is_counted, is_large
 from symacct.algebra.normal import is_zero, normal
 from symacct.errors import RuleError, SizeError
 from symacct.proof.compiled import MOST_BITS, compiled, compiled_condition, is_huge
@@ -30,6 +31,7 @@ BITS = (100, 600)
 MOST_EXPONENT = 4096
 MOST_SHIFT = 40_000
 HALF = Rational(1, 2)
+HALF_OF_ONE = 0.5
 
 
 class UndefinedError(Exception):
@@ -166,6 +168,8 @@ class _Walk:
             return self.number(self.sizes[expr.name])
         if expr.is_Pow:
             return self.power(expr)
+        if is_counted(expr):
+            return self.counted(expr)
         if isinstance(expr, Max | Min | Abs | ceiling | floor | log) or expr.is_Add or expr.is_Mul:
             return self.joined(expr, [self.value(part) for part in expr.args])
         names = names_of(expr)
@@ -173,6 +177,48 @@ class _Walk:
             return self.value(evaluate(expr, {name: self.sizes[name] for name in names}))
         except SizeError:
             raise UndefinedError(str(expr)[:64]) from None
+
+    def counted(self, expr: Expr) -> Any:
+        """Return the interval of a factorial or a binomial of integers.
+
+        Where it is too large to be worked out, Robbins' bounds hold it: n! = sqrt(2*pi*n)*(n/e)^n*exp(r) with
+        1/(12*n + 1) < r < 1/(12*n).
+        """
+        n, *below = (self.integer(part) for part in expr.args)
+        if n is not None and n < 0:
+            raise UndefinedError(str(expr)[:64])
+        if n is None or None in below:
+            return self.context.mpf([0 if below else 1, "inf"])
+        if not below:
+            return self.number(factorial_of(n)) if not is_large(n) else self.context.exp(self.robbins(n))
+        (k,) = below
+        if not is_large(n, k):
+            return self.number(binomial_of(n, k))
+        return self.context.exp(self.robbins(n) - self.robbins(k) - self.robbins(n - k))
+
+    def robbins(self, n: int) -> Any:
+        """Return an interval that holds the logarithm of a factorial."""
+        if n <= 1:
+            return self.context.mpf(0)
+        size, two = self.context.mpf(n), 2 * self.context.pi
+        rest = self.context.mpf([(1 / (12 * size + 1)).a, (1 / (12 * size)).b])
+        return (size + HALF_OF_ONE) * self.context.log(size) - size + self.context.log(two) / 2 + rest
+
+    def integer(self, expr: Expr) -> int | None:
+        """Return the integer that a formula is at the sizes; None where that is not seen.
+
+        Raises:
+            UndefinedError: it is no integer.
+        """
+        low, high = ends(self.value(expr))
+        exact = compiled(expr)(self.sizes)
+        if exact is not None:
+            low = high = Fraction(exact)
+        if low is None or high is None:
+            return None
+        if floor_of(high) < ceil_of(low):
+            raise UndefinedError(f"a factorial or binomial of {expr}"[:64])
+        return int(low) if low == high else None
 
     def joined(self, expr: Expr, parts: list[Any]) -> Any:
         """Return the interval of a sum, a product or a function."""

@@ -75,8 +75,9 @@ UPRIGHT = (
 )
 CALLS = ("max", "min", "log", "ln", "sqrt")
 FRACTIONS = ("frac", "dfrac", "tfrac", "cfrac")
+BINOMIALS = ("binom", "dbinom", "tbinom")
 KNOWN = sorted(
-    {*filter(str.isalpha, PLAIN), *UPRIGHT, *CALLS, *FRACTIONS, *COMMANDS, "mathcal", "allowbreak"}
+    {*filter(str.isalpha, PLAIN), *UPRIGHT, *CALLS, *FRACTIONS, *BINOMIALS, *COMMANDS, "mathcal", "allowbreak"}
 )
 NEAR = 0.75
 ADVICE = {
@@ -84,6 +85,7 @@ ADVICE = {
     "arg": "write it alone on the left, in plain text: argmin_k(FORMULA) = FORMULA",
     "sum": "write the sum in closed form: n*(n+1)/2",
     "prod": "write the product in closed form",
+    "choose": "write \\binom{n}{k}",
 }
 """Commands that many know and that are read in another form."""
 ARROW = re.compile("->|→")
@@ -289,6 +291,10 @@ class Source:
             self._emit(PLAIN[name], start, self.place)
         elif name in FRACTIONS:
             self._argument("((", ")/", depth, start)
+            self._argument("(", "))", depth)
+        elif name in BINOMIALS:
+            self._emit(f"{FUNCTION}binomial{CLOSE}", start, self.place)
+            self._argument("((", "),", depth, start)
             self._argument("(", "))", depth)
         elif name == "sqrt" and self.text[self.place : self.place + 1] == "[":
             self._root(depth, start)
