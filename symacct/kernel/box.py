@@ -1,7 +1,8 @@
 """The sizes that a statement speaks of, exact arithmetic over them, and the one way to see a sign: the shift.
 
 An expression is read into a fraction of two polynomials. What is no polynomial (floor, ceil, min, max, sqrt,
-log, a sum, a factorial, a binomial) is read by a rule of its own, mostly as an *atom*: a variable with what is known of it.
+log, a sum, a factorial, a binomial) is read by a rule of its own, mostly as an *atom*: a variable with what is
+known of it.
 
 The shift. Let every variable g of a polynomial have a known least value l(g), an integer. Put g = l(g) +
 y(g); then y(g) >= 0, and if no coefficient of the result is negative, each term is at least 0, and so is
@@ -167,7 +168,7 @@ class Box:
 
     # -- reading
 
-    def read(self, expr: Any) -> Ratio:  # noqa: PLR0911 (one for each kind of expression)
+    def read(self, expr: Any) -> Ratio:  # noqa: C901, PLR0911 (one for each kind of expression)
         """Return the fraction that an expression in prefix form stands for."""
         if isinstance(expr, str):
             return constant(integer(expr))

@@ -1,10 +1,10 @@
 """Factorials and binomials of integers: polynomials, products with an anchor, or atoms.
 
-``factorial(N)`` is n! of an integer N >= 0. ``binomial(N, K)`` is that of integers N >= 0 and K: 0 where K < 0 or
-K > N. That N and K are integers and N >= 0 must be seen. Write M = N - K; then C(N, K) = C(N, M) always.
+``factorial(N)`` is N! of an integer N >= 0. ``binomial(N, K)``, C(N, K), is that of integers N >= 0 and K: 0
+where K < 0 or K > N. That N and K are integers and N >= 0 must be seen. Write M = N - K; then C(N, K) = C(N, M) always.
 
 Numbers. K is a number c: 0 for c < 0, else N(N - 1)...(N - c + 1)/c!, which is 0 where N < c, as one factor
-is. The same with M in the place of K.
+is. The same with M in the place of K. Where K < 0 or M < 0 is seen, it is 0.
 
 Anchors. The certificate may name binomials and factorials in which others are written. For integers N >= 0
 and any K, (K+1) C(N+1, K+1) = (N+1) C(N, K) and (M+1) C(N+1, K) = (N+1) C(N, K): known for 0 <= K <= N; else
@@ -18,8 +18,8 @@ Factorials. Where the certificate says so, and K >= 0 and M >= 0 are seen, C(N, 
 Atoms. What is left is a variable, an integer; that of a binomial is named by the pair K, M in any order, as
 C(K + M, K) = C(K + M, M). A factorial is at least 1; a binomial at least 0, and 1 where K, M >= 0 is seen.
 
-Facts, for a number j. N! - N(N-1)...(N-j+1) >= 0: for N < j the product is 0, else N! is it times (N-j)!. For
-0 <= K, M: C(N, K) - C(M+j, j) >= 0 where K >= j, as C(M+K, K) rises in K; C(N, K) - C(K+j, j) >= 0 where
+Facts, for a number j. N! - N(N-1)...(N-j+1) >= 0: for N < j the product is 0, else N! is it times (N-j)!.
+For 0 <= K, M: C(N, K) - C(M+j, j) >= 0 where K >= j, as C(M+K, K) rises in K; C(N, K) - C(K+j, j) >= 0 where
 M >= j; C(N, K) - C(N, j) >= 0 where both are, as C(N, .) rises up to N/2 and is symmetric. These are the sides
 3j, 3j + 1 and 3j + 2; side j of a factorial is the first.
 """
@@ -53,6 +53,8 @@ def read_count(box: Box, head: str, parts: list[Ratio]) -> Ratio:
     for one in (below, other):
         if (count := number(one)) is not None:
             return constant(0) if count < 0 else chosen(box, above, count)
+    if any(box.sure(box.negative(one), strict=True) for one in (below, other)):
+        return constant(0)
     if box.factorials and box.sure(below) and box.sure(other):
         parts = [factorial_at(box, one) for one in (above, below, other)]
         return box.over(parts[0], box.product(parts[1], parts[2]))
@@ -111,7 +113,9 @@ def chosen(box: Box, above: Ratio, count: int) -> Ratio:
 def comb_of(above: int, below: int) -> int:
     """Return a binomial of numbers, the first of at least 0, if it is not too large."""
     small = min(below, above - below)
-    need(small <= LARGEST_COUNT and small * above.bit_length() <= 8 * LARGEST_COUNT, "a binomial is too large")
+    need(
+        small <= LARGEST_COUNT and small * above.bit_length() <= 8 * LARGEST_COUNT, "a binomial is too large"
+    )
     return comb(above, below) if small >= 0 else 0
 
 

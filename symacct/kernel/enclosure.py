@@ -2,7 +2,8 @@
 
 Every operation is exact on ends, and takes the least and largest of what the ends can give: sums and
 products of intervals, quotients by an interval without 0, the increasing functions min, max, floor, ceil,
-sqrt and log; a factorial or a binomial is that of exact integers. Only roots and logarithms widen. With S = 4^k, isqrt(floor(x*S))/2^k <= sqrt(x) <
+sqrt and log; a factorial or a binomial is that of exact integers. Only roots and logarithms widen. With S =
+4^k, isqrt(floor(x*S))/2^k <= sqrt(x) <
 (isqrt(floor(x*S)) + 1)/2^k; the root of the square of a fraction is exact. For a logarithm, x = 2^e * m
 with 1 <= m < 2 and t = (m - 1)/(m + 1), so that 0 <= t < 1/3 and log m = 2*(t + t^3/3 + t^5/5 + ...): all
 terms are at least 0, and those that are left out after t^(2n-1) come to at most 2*t^(2n+1)/(1 - t^2). log 2

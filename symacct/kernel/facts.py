@@ -1,7 +1,8 @@
 """What is known to be at least 0, to be multiplied and subtracted in a witness.
 
 A square is at least 0. A hypothesis in use says so of its left side less its right side. A declared bound
-says so of a variable less its bound. An atom has the facts of its operation (`roundings`, `logs`, `counts`). Two
+says so of a variable less its bound. An atom has the facts of its operation (`roundings`, `logs`, `counts`).
+Two
 consecutive integers e - 1 and e have a product of at least 0, as no integer lies strictly between 0 and 1;
 e must be seen to be an integer. `strict` is kept beside each: a fact that is more than 0, where the
 hypothesis is strict, the variable is above its bound, or the rounding says so.

@@ -84,7 +84,8 @@ def check_form(expr: Any) -> int:
         need(is_variable(expr) and is_name(args[0]), "a variable has one name")
         return 1
     need(
-        head in {"+", "*", "/", "^", "floor", "ceil", "min", "max", "sqrt", "log", "sum", "binomial", "factorial"},
+        head
+        in {"+", "*", "/", "^", "floor", "ceil", "min", "max", "sqrt", "log", "sum", "binomial", "factorial"},
         "no such operation",
     )
     if head == "sum":

@@ -12,8 +12,12 @@ if TYPE_CHECKING:
     from sympy import Expr
 
 FUNCTION_NAMES = {
-    **{"ceiling": "ceil", "Max": "max", "Min": "min", "Abs": "abs"},
-    **{"Binomial": "binomial", "Factorial": "factorial"},
+    "ceiling": "ceil",
+    "Max": "max",
+    "Min": "min",
+    "Abs": "abs",
+    "Binomial": "binomial",
+    "Factorial": "factorial",
 }
 
 

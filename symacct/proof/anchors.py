@@ -73,3 +73,45 @@ def _of_binomials(args: Iterable[tuple[Expr, ...]]) -> list[Expr]:
         Binomial(normal(below + left + one + other), normal(below + one))
         for (below, left), (one, other) in most.items()
     ]
+
+
+def reduced(expr: Expr) -> Expr:
+    """Return a formula with factorials and binomials written in their anchors, wherever it has a value.
+
+    >>> from symacct.algebra.symbols import symbol
+    >>> n = symbol("n")
+    >>> normal(reduced(Factorial(n + 1) - (n + 1) * Factorial(n)))
+    0
+    """
+    counts = counts_in([expr])
+    if len(counts) < 2:
+        return expr
+    known = {}
+    for high in anchors(counts):
+        for one in counts:
+            if one not in known and (ratio := _over(one, high)) is not None:
+                known[one] = ratio * high
+    return expr.xreplace(known)
+
+
+def _over(one: Expr, high: Expr) -> Expr | None:
+    """Return a factorial or binomial over its anchor, as the kernel does; None where it has another one."""
+    steps = normal(high.args[0] - one.args[0])
+    if type(one) is not type(high) or not steps.is_Integer or not 0 <= steps <= MOST_STEPS:
+        return None
+    below = _rising(one.args[0], int(steps))
+    if isinstance(one, Factorial):
+        return 1 / below
+    k, left = one.args[1], one.args[0] - one.args[1]
+    for this, other in ((k, left), (left, k)):
+        first = normal(high.args[1] - this)
+        if first.is_Integer and 0 <= first <= steps:
+            return _rising(this, int(first)) * _rising(other, int(steps - first)) / below
+    return None
+
+
+def _rising(base: Expr, count: int) -> Expr:
+    result: Expr = Integer(1)
+    for step in range(1, count + 1):
+        result *= normal(base + step)
+    return result

@@ -77,7 +77,7 @@ def _sum(table: Terms) -> Callable[[Sizes], Number]:
     return value
 
 
-def _base(base: Expr) -> Callable[[Sizes], Number]:
+def _base(base: Expr) -> Callable[[Sizes], Number]:  # noqa: PLR0911 (one for each form)
     if base.is_Symbol:
         name = base.name
         return lambda sizes: sizes[name]

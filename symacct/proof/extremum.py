@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from sympy import Integer, ceiling, floor
 
 from symacct.algebra.evaluate import evaluate, names_of, substitute
-from symacct.algebra.leading import degree_in, leading_term
 from symacct.algebra.factorials import COUNTED
+from symacct.algebra.leading import degree_in, leading_term
 from symacct.algebra.normal import normal
 from symacct.algebra.stationary import stationary
 from symacct.algebra.symbols import symbol

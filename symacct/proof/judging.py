@@ -186,20 +186,27 @@ class Judging:
             )
         if self.claim.relation in ASYMPTOTIC:
             return None
-        for relation, inside in sides.inside:
-            if relation == WHOLE:
-                if not self.is_whole(inside, self.domain):
-                    why = f"it takes a factorial or a binomial of {inside}, which was not shown to be an integer"
-                    return Decision("undecided", why)
-                continue
-            good = ("positive",) if relation == ">" else ("positive", "nonnegative", "zero")
-            if sign_on_box(self.domain.apply(inside), self.domain.corner)[0] in good:
-                continue
-            if not is_shown(inside, relation, as_expr(0), self.domain):
-                what = "root or factorial" if relation == ">=" else "logarithm"
-                why = f"it takes the {what} of {inside}, which was not shown to be {relation} 0"
-                return Decision("undecided", why)
-        return None
+        return next(filter(None, (self.outside(sides, *one) for one in sides.inside)), None)
+
+    def outside(self, sides: Sides, relation: str, inside: Expr) -> Decision | None:
+        """Return that what a root, a logarithm or a factorial is taken of was not shown to allow that."""
+        counted = (WHOLE, inside) in sides.inside
+        if relation == WHOLE:
+            return None if self.is_whole(inside, self.domain) else self.not_whole(inside)
+        good = ("positive",) if relation == ">" else ("positive", "nonnegative", "zero")
+        if sign_on_box(self.domain.apply(inside), self.domain.corner)[0] in good:
+            return None
+        if is_shown(inside, relation, as_expr(0), self.domain):
+            return None
+        what = "logarithm" if relation == ">" else "factorial or binomial" if counted else "root"
+        return Decision(
+            "undecided", f"it takes the {what} of {inside}, which was not shown to be {relation} 0"
+        )
+
+    def not_whole(self, inside: Expr) -> Decision:
+        """Return that a factorial or a binomial is taken of what may be no integer."""
+        why = f"it takes the factorial or binomial of {inside}, which was not shown to be an integer"
+        return Decision("undecided", why)
 
     def is_whole(self, expr: Expr, domain: Domain) -> bool:
         """Say whether a formula is seen to be an integer on a domain; one that a real number is in is not."""
@@ -213,8 +220,7 @@ class Judging:
         whole = (one for sign, one in sides.inside if sign == WHOLE)
         open_whole = next((one for one in whole if not self.is_whole(one, regime.domain)), None)
         if open_whole is not None:
-            why = f"it takes a factorial or a binomial of {open_whole}, which was not shown to be an integer"
-            return Decision("undecided", why)
+            return self.not_whole(open_whole)
         apart = [(sign, regime.domain.apply(one)) for sign, one in needs]
         box = regime.domain.corner
         open_ = [(sign, one) for sign, one in apart if sign_on_box(one, box)[0] != "positive"]

@@ -21,7 +21,7 @@ COUNTS: dict[type[Expr], str] = {Binomial: "binomial", Factorial: "factorial"}
 HEADS: dict[type[Expr], str] = {ceiling: "ceil", floor: "floor", Max: "max", Min: "min", log: "log"}
 
 
-def to_prefix(expr: Expr) -> Prefix:
+def to_prefix(expr: Expr) -> Prefix:  # noqa: PLR0911 (one for each form)
     """Return an expression in prefix form.
 
     Raises:
