@@ -17,6 +17,8 @@ from symacct.errors import SizeError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from sympy.printing.str import StrPrinter
+
     from symacct.algebra.value import Value
 
 MOST_BITS, LARGEST_FACTORIAL = 14_000, 1500
@@ -28,7 +30,7 @@ class Factorial(Function):  # type: ignore[misc]
     """The factorial of an integer of at least 0; that of a number is worked out where it is not too large.
 
     >>> Factorial(5), Factorial(Integer(10) ** 9)
-    (120, Factorial(1000000000))
+    (120, factorial(1000000000))
     """
 
     nargs = 1
@@ -44,12 +46,15 @@ class Factorial(Function):  # type: ignore[misc]
     def _eval_is_positive(self) -> bool:
         return True
 
+    def _sympystr(self, printer: StrPrinter) -> str:
+        return f"factorial({printer.doprint(self.args[0])})"
+
 
 class Binomial(Function):  # type: ignore[misc]
     """The number of ways to take k of n things; that of numbers is worked out where it is not too large.
 
     >>> Binomial(5, 2), Binomial(5, 6), Binomial(-1, 0)
-    (10, 0, Binomial(-1, 0))
+    (10, 0, binomial(-1, 0))
     """
 
     nargs = 2
@@ -69,6 +74,9 @@ class Binomial(Function):  # type: ignore[misc]
     def _eval_is_positive(self) -> bool | None:
         n, k = self.args
         return True if k.is_nonnegative and (n - k).is_nonnegative else None
+
+    def _sympystr(self, printer: StrPrinter) -> str:
+        return f"binomial({', '.join(map(printer.doprint, self.args))})"
 
 
 COUNTED = (Binomial, Factorial)
@@ -185,7 +193,7 @@ def expanded(expr: Expr) -> Expr:
     >>> from symacct.algebra.symbols import symbol
     >>> n, s = symbol("n"), symbol("s")
     >>> expanded(Binomial(n, 2)), expanded(Binomial(n + 1, n)), expanded(Binomial(n, s))
-    (n*(n - 1)/2, n + 1, Binomial(n, s))
+    (n*(n - 1)/2, n + 1, binomial(n, s))
     """
     if not expr.has(Binomial):
         return expr

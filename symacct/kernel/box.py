@@ -1,8 +1,8 @@
 """The sizes that a statement speaks of, exact arithmetic over them, and the one way to see a sign: the shift.
 
 An expression is read into a fraction of two polynomials. What is no polynomial (floor, ceil, min, max, sqrt,
-log, a sum, a factorial, a binomial) is read by a rule of its own, mostly as an *atom*: a variable with what is
-known of it.
+log, a sum, a factorial, a binomial) is read by a rule of its own, mostly as an *atom*: a variable with what
+is known of it.
 
 The shift. Let every variable g of a polynomial have a known least value l(g), an integer. Put g = l(g) +
 y(g); then y(g) >= 0, and if no coefficient of the result is negative, each term is at least 0, and so is

@@ -1,14 +1,14 @@
 """Factorials and binomials of integers: polynomials, products with an anchor, or atoms.
 
-``factorial(N)`` is N! of an integer N >= 0. ``binomial(N, K)``, C(N, K), is that of integers N >= 0 and K: 0
-where K < 0 or K > N. That N and K are integers and N >= 0 must be seen. Write M = N - K; then C(N, K) = C(N, M) always.
+``factorial(N)`` is N! of an integer N >= 0. ``binomial(N, K)``, C(N, K), is that of integers N >= 0 and K, 0
+where K < 0 or K > N. That N and K are integers and N >= 0 must be seen. With M = N - K, C(N, K) = C(N, M).
 
 Numbers. K is a number c: 0 for c < 0, else N(N - 1)...(N - c + 1)/c!, which is 0 where N < c, as one factor
 is. The same with M in the place of K. Where K < 0 or M < 0 is seen, it is 0.
 
 Anchors. The certificate may name binomials and factorials in which others are written. For integers N >= 0
 and any K, (K+1) C(N+1, K+1) = (N+1) C(N, K) and (M+1) C(N+1, K) = (N+1) C(N, K): known for 0 <= K <= N; else
-C(N, K) = 0, and on the left C = 0 too or the factor is (K = -1 in the first, M = -1 in the second). By j steps
+C(N, K) = 0, and on the left C is 0 too, or its factor (K = -1 in the first, M = -1 in the second). By j steps
 of the first kind and i - j of the second, for numbers 0 <= j <= i,
     C(N, K) (N+1)...(N+i) = C(N+i, K+j) (K+1)...(K+j) (M+1)...(M+i-j),
 and N! (N+1)...(N+i) = (N+i)!. All divisors N+1, ... are above 0. This asks nothing of K.
@@ -19,9 +19,9 @@ Atoms. What is left is a variable, an integer; that of a binomial is named by th
 C(K + M, K) = C(K + M, M). A factorial is at least 1; a binomial at least 0, and 1 where K, M >= 0 is seen.
 
 Facts, for a number j. N! - N(N-1)...(N-j+1) >= 0: for N < j the product is 0, else N! is it times (N-j)!.
-For 0 <= K, M: C(N, K) - C(M+j, j) >= 0 where K >= j, as C(M+K, K) rises in K; C(N, K) - C(K+j, j) >= 0 where
-M >= j; C(N, K) - C(N, j) >= 0 where both are, as C(N, .) rises up to N/2 and is symmetric. These are the sides
-3j, 3j + 1 and 3j + 2; side j of a factorial is the first.
+For K, M >= 0: C(N, K) - C(M+j, j) >= 0 where K >= j, as C(M+K, K) rises in K; C(N, K) - C(K+j, j) >= 0
+where M >= j; C(N, K) - C(N, j) >= 0 where both are, as C(N, .) rises up to N/2 and is symmetric. These are
+the sides 3j, 3j + 1 and 3j + 2; side j of a factorial is the first.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def anchors(counts: Sequence[Expr], *, factorials: bool = False) -> list[Expr]:
     >>> from symacct.algebra.symbols import symbol
     >>> s, t = symbol("s"), symbol("t")
     >>> anchors([Binomial(s + t - 1, s), Binomial(s + t - 1, s - 1), Factorial(s), Factorial(s + 1)])
-    [Factorial(s + 1), Binomial(s + t, s)]
+    [factorial(s + 1), binomial(s + t, s)]
     """
     chosen = [one.args for one in counts if isinstance(one, Binomial)]
     single = [one.args[0] for one in counts if isinstance(one, Factorial)]

@@ -111,6 +111,8 @@ def _said(node: ET.Element) -> str:
         return f"10^({parts[1]})"
     if node.tag == "msub" and node[1].tag == "mtext":
         return f"{parts[0]}_{parts[1]}"
+    if node.tag == "mfrac" and node.get("linethickness") == "0":
+        return "binomial({},{})".format(*parts)
     if node.tag in SHAPES:
         return SHAPES[node.tag].format(*parts)
     joined = "".join((text, *parts))
