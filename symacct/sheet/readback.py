@@ -100,7 +100,7 @@ def unmarked(markup: str) -> str:
     return _said(ET.fromstring(f"<math>{markup}</math>"))  # noqa: S314
 
 
-def _said(node: ET.Element) -> str:
+def _said(node: ET.Element) -> str:  # noqa: PLR0911 (one for each element)
     parts = [_said(child) for child in node]
     text = node.text or ""
     if node.tag == "mo":

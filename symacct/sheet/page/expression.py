@@ -17,8 +17,15 @@ if TYPE_CHECKING:
     from sympy import Expr
 
 CALLS = {
-    **{Max: "max", Min: "min", floor: "floor", ceiling: "ceil", log: "log", Abs: "abs", Pow: "^"},
-    **{Binomial: "binomial", Factorial: "factorial"},
+    Max: "max",
+    Min: "min",
+    floor: "floor",
+    ceiling: "ceil",
+    log: "log",
+    Abs: "abs",
+    Pow: "^",
+    Binomial: "binomial",
+    Factorial: "factorial",
 }
 SHUFFLED = frozenset({"+", "*", "max", "min"})
 SHORTEST = 30
