@@ -50,8 +50,7 @@ class Box:
         made: what an atom was made of: its operation and the fractions in it.
         roots: the square of each root.
         closed: the closed forms that the certificate offers for sums; each is checked when its sum is read.
-        anchors: factorials and binomials in which others are written.
-        factorials: whether binomials are written in factorials.
+        anchors, factorials: in what factorials and binomials are written.
         facts: by hypothesis, what it says is at least 0.
         strict: the facts that are more than 0.
         zeros: by hypothesis, what it says is 0.
@@ -65,17 +64,13 @@ class Box:
         self.lower = {name: one.least for name, one in variables.items() if one.least is not None}
         self.above = {name for name, one in variables.items() if one.above}
         self.whole = {name for name, one in variables.items() if not one.real}
-        self.value: dict[str, Ratio] = {}
         self.inside: dict[str, frozenset[str]] = {}
         self.made: dict[str, tuple[str, list[Ratio]]] = {}
         self.roots: dict[str, Poly] = {}
         self.closed: dict[str, Any] = {}
-        self.anchors: list[Any] = []
-        self.factorials = False
-        self.facts: dict[str, Ratio] = {}
-        self.strict: set[str] = set()
-        self.zeros: dict[str, Ratio] = {}
-        self.moving: set[str] = set()
+        self.anchors, self.factorials = list[Any](), False
+        self.value, self.facts, self.zeros = dict[str, Ratio](), dict[str, Ratio](), dict[str, Ratio]()
+        self.strict, self.moving = set[str](), set[str]()
         self.meter = meter or Meter()
 
     # -- arithmetic
