@@ -64,10 +64,8 @@ class Box:
         self.lower = {name: one.least for name, one in variables.items() if one.least is not None}
         self.above = {name for name, one in variables.items() if one.above}
         self.whole = {name for name, one in variables.items() if not one.real}
-        self.inside: dict[str, frozenset[str]] = {}
-        self.made: dict[str, tuple[str, list[Ratio]]] = {}
-        self.roots: dict[str, Poly] = {}
-        self.closed: dict[str, Any] = {}
+        self.inside, self.made = dict[str, frozenset[str]](), dict[str, tuple[str, list[Ratio]]]()
+        self.roots, self.closed = dict[str, Poly](), dict[str, Any]()
         self.anchors, self.factorials = list[Any](), False
         self.value, self.facts, self.zeros = dict[str, Ratio](), dict[str, Ratio](), dict[str, Ratio]()
         self.strict, self.moving = set[str](), set[str]()
