@@ -16,7 +16,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import ceil, floor, isqrt
+from math import ceil, comb, factorial, floor, isqrt
 from multiprocessing import Pool
 
 from mpmath import mp, mpf
@@ -87,13 +87,24 @@ NUMBERS = (
     "1000000",
     "1024",
 )
-CALLS = {"sqrt": 1, "log": 1, "log2": 1, "ceil": 1, "floor": 1, "abs": 1, "max": 2, "min": 2}
+CALLS = {
+    "sqrt": 1,
+    "log": 1,
+    "log2": 1,
+    "ceil": 1,
+    "floor": 1,
+    "abs": 1,
+    "max": 2,
+    "min": 2,
+    "factorial": 1,
+    "binomial": 2,
+}
 FORMS = ("sum", "product", "quotient", "power", "negative", "call", "amount")
 EXPONENTS = ("2", "3", "10", "0.5", "-1", "-2", "1/2", "2/3", "1.5")
 LETTERS_GREEK = {letter: command[1:] for letter, command in GREEK.items()}
-LIMITS = ("too long", "too involved", "too large", "too deeply")
+LIMITS = ("too long", "too involved", "too large", "too deeply", "too large to evaluate")
 """What the reader says beyond its limits."""
-LONGEST, POINTS, LARGEST = 400, 3, 5000
+LONGEST, POINTS, LARGEST, MOST_FACTORS = 400, 3, 5000, 200
 PRECISE = 60
 mp.dps = PRECISE
 
@@ -209,10 +220,12 @@ def exact_root(value_: Fraction) -> Fraction | None:
     return Fraction(above, below) if Fraction(above, below) ** 2 == value_ else None
 
 
-def called(name: str, parts: list) -> Fraction | mpf:
+def called(name: str, parts: list) -> Fraction | mpf:  # noqa: PLR0911 (one for each kind)
     """Return a function of numbers."""
     if name in {"max", "min"}:
         return (max if name == "max" else min)(*alike(*parts))
+    if name in {"binomial", "factorial"}:
+        return counted(parts)
     (one,) = parts
     if name == "abs":
         return abs(one)
@@ -227,6 +240,16 @@ def called(name: str, parts: list) -> Fraction | mpf:
     if one <= 0:
         raise ValueError
     return mp.log(inexact(one)) / (mp.log(2) if name == "log2" else 1)
+
+
+def counted(parts: list) -> Fraction:
+    """Return a factorial or a binomial of integers that are not too large."""
+    if not all(isinstance(one, Fraction) and one.denominator == 1 and abs(one) < LARGEST for one in parts):
+        raise ValueError
+    n, *below = map(int, parts)
+    if n < 0 or (not below and n > MOST_FACTORS):
+        raise ValueError
+    return Fraction(comb(n, below[0]) if below and below[0] >= 0 else 0 if below else factorial(n))
 
 
 def same_at(first: Tree, second: Tree, dice: random.Random) -> bool:

@@ -20,6 +20,7 @@ from sympy import sqrt as root
 import symacct
 from symacct import kernel
 from symacct.algebra.condition import Condition
+from symacct.algebra.factorials import Binomial, Factorial
 from symacct.algebra.symbols import as_expr, symbol
 from symacct.proof.certificate import (
     POSITIVE,
@@ -62,6 +63,8 @@ WORDS = [
     "sum",
     "cases",
     "whole",
+    "binomial",
+    "factorial",
 ]
 RELATIONS = ["=", "<=", ">=", "<", ">", "~", "O", "Theta", "limit", "min", "argmin", "iff", "all", "refuted"]
 KINDS = ["equal", "at_least", "above", "divides"]
@@ -115,6 +118,7 @@ def good():
         *limits(),
         *minima(),
         *parted(),
+        *counted(),
     ]
     return [(number, one) for number, one in enumerate(made) if one is not None], made.count(None)
 
@@ -195,6 +199,33 @@ def parted():
         certify_inequality(x**2, ">", B * x, real, [above(x, B)]),
         certify_inequality(root(B), ">", D, 1, [above(root(B), D)]),
         certify_inequality(2 * B, ">", 2 * k * D, 1, [above(B, k * D)]),
+    ]
+
+
+def counted():
+    """Return certificates about factorials and binomials: polynomials, anchors, factorials, facts."""
+    less = [at_least(L, k)]
+    n, one = Factorial(L), Binomial(L, k)
+    return [
+        certify_identity(Binomial(L, 2), L * (L - 1) / 2),
+        certify_identity(Binomial(L, L - 1), L),
+        certify_identity(Binomial(L, L + 1), as_expr(0)),
+        certify_identity(one, Binomial(L - 1, k) + Binomial(L - 1, k - 1)),
+        certify_identity(k * one, L * Binomial(L - 1, k - 1)),
+        certify_identity(Binomial(B + D, B), Binomial(B + D - 1, B) * (B + D) / D),
+        certify_identity(Factorial(L + 2), (L + 2) * (L + 1) * n),
+        certify_identity(one, n / (Factorial(k) * Factorial(L - k)), 1, less),
+        certify_inequality(n, ">=", L),
+        certify_inequality(n, ">=", L**2, 1, [at_least(L, 4)]),
+        certify_inequality(Binomial(B + D, B), ">=", B + D),
+        certify_inequality(one, ">=", as_expr(1), 1, less),
+        certify_inequality(Binomial(L - 1, k - 1), "<=", one),
+        certify_inequality(Binomial(L, 3), "<=", L**3 / 6),
+        certify_order(Binomial(L, 2), L**2, ["L"], both=True),
+        certify_asymptotic(Binomial(L + 3, 3), L**3 / 6, ["L"]),
+        certify_refutation(n, "<=", L**3, {"L": 6}),
+        certify_refutation(one, ">=", as_expr(1), {"L": 1, "k": 2}),
+        certify_refuted_limit(Binomial(L, 3), "O", L**2, ["L"]),
     ]
 
 

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from itertools import islice, product
+from itertools import islice, pairwise, product
 from math import ceil, isqrt, prod
 
 POINTS, ENOUGH, TRIES = 40, 3, 400
 GRID, MOST_GRID = (1, 40, 7, 4, 2), 64
 TOLERANCE, LONGEST, FAR, LARGEST_FLOAT = 1e-9, 500, (10**2, 10**3, 10**4), 1e6
+
+
+LARGEST_COUNT = 150
 
 
 class TooLongError(Exception):
@@ -42,6 +45,8 @@ def value_of(expr, sizes):  # noqa: PLR0911 (one for each kind of expression)
         return Fraction(0) if values[0] == 1 else math.log(values[0])
     if head == "/":
         return values[0] / values[1]
+    if head in {"binomial", "factorial"}:
+        return counted(values)
     return {
         "+": sum,
         "*": prod,
@@ -50,6 +55,22 @@ def value_of(expr, sizes):  # noqa: PLR0911 (one for each kind of expression)
         "floor": lambda v: math.floor(near(v[0])),
         "ceil": lambda v: ceil(near(v[0])),
     }[head](values)
+
+
+def counted(values):
+    """Return a factorial, or a binomial as its row of Pascal's triangle says."""
+    whole = [near(one) for one in values]
+    if any(one != int(one) for one in whole) or whole[0] < 0:
+        raise ValueError
+    n, *below = map(int, whole)
+    if n > LARGEST_COUNT:
+        raise TooLongError
+    if not below:
+        return Fraction(prod(range(1, n + 1)))
+    row = [1]
+    for _ in range(n):
+        row = [1, *(a + b for a, b in pairwise(row)), 1]
+    return Fraction(row[below[0]] if 0 <= below[0] <= n else 0)
 
 
 def near(value):

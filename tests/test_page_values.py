@@ -39,7 +39,16 @@ def value(expr, sizes, shared):
     if form == "^":
         return power(*found)
     rules = {"+": sum, "*": math.prod, "max": max, "min": min}
-    one = {"floor": math.floor, "ceil": math.ceil, "log": math.log, "abs": abs}
+    if form == "binomial":
+        above, below = map(int, found)
+        return Fraction(math.comb(above, below) if below >= 0 else 0)
+    one = {
+        "factorial": lambda n: math.factorial(int(n)),
+        "floor": math.floor,
+        "ceil": math.ceil,
+        "log": math.log,
+        "abs": abs,
+    }
     made = rules[form](found) if form in rules else one[form](found[0])
     return made if isinstance(made, float) else Fraction(made)
 

@@ -238,7 +238,7 @@ def test_refusals_in_full(text, message):
             "B)",
             "()",
             "B D 2",
-            "B!",
+            "B!!",
             "B=2",
             "B^",
             "^B",

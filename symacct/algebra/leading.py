@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sympy import Expr, Integer, Max, Min, ceiling, floor
 
+from symacct.algebra.factorials import expanded
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr
 from symacct.algebra.tables import UNIT, Number, Terms, add_into, build
@@ -35,7 +36,7 @@ def leading_term(expr: Expr | int, growing: Collection[str]) -> tuple[Expr, Expr
     >>> leading_term(L / (B + L), ["L"])
     (1, -B/(B + L))
     """
-    form = normal(as_expr(expr))
+    form = normal(expanded(as_expr(expr)))
     if form == 0:
         return form, Integer(0)
     _, table = _lead(form, frozenset(growing))
@@ -50,7 +51,7 @@ def degree_in(expr: Expr | int, growing: Collection[str]) -> Fraction:
     >>> print(degree_in(symbol("L") ** 2 / (symbol("L") + 1), ["L"]))
     1
     """
-    form = normal(as_expr(expr))
+    form = normal(expanded(as_expr(expr)))
     return Fraction(0) if form == 0 else _lead(form, frozenset(growing))[0]
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from sympy import Expr, Integer, Max, Min, Pow, factorint
 
 from symacct.algebra.budget import check_time
+from symacct.algebra.factorials import counted, is_counted
 from symacct.algebra.tables import (
     UNIT,
     Monomial,
@@ -168,6 +169,8 @@ def _read_atom(expr: Expr) -> Terms:
     rebuilt = expr if args == expr.args and _is_many(expr.func, args) else extremum(expr.func, args)
     if rebuilt != expr and (rebuilt.is_Add or rebuilt.is_Mul or rebuilt.is_Pow or rebuilt.is_Rational):
         return read(rebuilt)
+    if is_counted(rebuilt) and rebuilt.is_number:
+        counted(rebuilt)
     return {frozenset(((rebuilt, 1),)): 1}
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from sympy import Abs, Expr, Max, Min, Piecewise, Pow, Sum, ceiling, floor, log
 
+from symacct.algebra.factorials import Binomial, Factorial, binomial_of, factorial_of
 from symacct.algebra.normal import normal
 from symacct.algebra.summation import sum_over
 from symacct.algebra.symbols import as_expr
@@ -144,4 +145,6 @@ FUNCTIONS: dict[type[Expr], Callable[..., Value]] = {
     Min: min,
     Abs: abs,
     log: _log,
+    Factorial: factorial_of,
+    Binomial: binomial_of,
 }

@@ -25,6 +25,7 @@ from sympy import (
 
 from symacct.algebra.condition import Condition
 from symacct.algebra.contradiction import implied
+from symacct.algebra.factorials import is_counted
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr
 from symacct.errors import SizeError
@@ -65,7 +66,7 @@ class Atoms:
         elif form.is_Pow and form.exp.is_integer and form.base.is_integer:
             self.conditions += [*whole(form.base), *whole(form.exp)]
             self.conditions += at_least(form.exp, 0)
-        elif not isinstance(form, ceiling | floor):
+        elif not (isinstance(form, ceiling | floor) or is_counted(form)):
             raise SizeError(
                 f"{text(form)} is no whole number for all sizes",
                 expected="sums, products and quotients of sizes",
@@ -118,6 +119,22 @@ def whole(form: Expr, known: Sequence[Condition] = ()) -> list[Condition]:
     else:
         found += _of_sizes(over, by, atoms, known)
     return [one for one in found if not one.is_certain() and not _follows(one, known)]
+
+
+def is_whole(form: Expr, known: Sequence[Condition] = ()) -> bool:
+    """Say whether a formula is seen to be a whole number, where conditions hold.
+
+    >>> from symacct.algebra.symbols import symbol
+    >>> n = symbol("n")
+    >>> is_whole(n * (n - 1) / 2), is_whole(n / 2), is_whole(n / 2, [Condition("divides", as_expr(2), n)])
+    (True, False, True)
+    """
+    if form.is_integer:
+        return True
+    try:
+        return not whole(form, known)
+    except SizeError:
+        return False
 
 
 def _follows(condition: Condition, known: Sequence[Condition]) -> bool:

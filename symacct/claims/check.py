@@ -112,6 +112,9 @@ class Checker:
         if tree.name in {"max", "min"}:
             return self.alike(tree.parts, "compared")
         found = self.dims(tree.parts[0])
+        for part in tree.parts[1:]:
+            if not (other := self.dims(part)).pure:
+                self.needs_pure(part, other, f"what {tree.name}() takes")
         if tree.name == "sqrt":
             return found.power(Fraction(1, 2))
         if tree.name != "abs" and not found.pure:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     Lookup = Callable[[str], Quantity]
 
 ROOTS_AND_LOGS: Mapping[str, str] = {"sqrt": ">=", "log": ">", "ln": ">", "log2": ">"}
+COUNTED = frozenset({"binomial", "factorial"})
+WHOLE = "whole"
 CHECK_PEAK = "count a MAC as 2 FLOP on both sides, and take the dense peak of all devices"
 
 
@@ -50,8 +52,9 @@ class Sides:
     """Both sides of a claim, in one unit.
 
     `notes` say how units were read; `divisors` are what the claim divides by, as written: nothing is claimed
-    where one of them is 0. `inside` is what it takes roots (``>=``) and logarithms (``>``) of, which must be
-    at least 0, or above 0, also where the root or logarithm cancels.
+    where one of them is 0. `inside` is what it takes roots and factorials (``>=``) and logarithms (``>``) of,
+    which must be at least 0, or above 0, and what must be an integer for a factorial or a binomial
+    (``whole``), also where the root, the logarithm or the factorial cancels.
     """
 
     left: Side
@@ -239,9 +242,15 @@ def _needs(claim: Claim, scope: Scope) -> Iterator[tuple[str, Expr]]:
     for tree, text in texts:
         for part in walk(tree):
             inside = part.parts[-1] if part.form == "quotient" else part.parts[0] if part.parts else part
-            if any(leaf.form in {"name", "quantity"} for leaf in walk(inside)):
+            if _is_named(inside):
                 for relation in _relations(part, scope, text):
                     yield relation, scope.expr(inside, text)
+            if part.form == "call" and part.name in COUNTED:
+                yield from ((WHOLE, scope.expr(one, text)) for one in part.parts if _is_named(one))
+
+
+def _is_named(tree: Tree) -> bool:
+    return any(leaf.form in {"name", "quantity"} for leaf in walk(tree))
 
 
 def _relations(part: Tree, scope: Scope, text: str) -> Iterator[str]:
@@ -250,6 +259,8 @@ def _relations(part: Tree, scope: Scope, text: str) -> Iterator[str]:
         yield "!="
     elif part.form == "call" and part.name in ROOTS_AND_LOGS:
         yield ROOTS_AND_LOGS[part.name]
+    elif part.form == "call" and part.name in COUNTED:
+        yield ">="
     elif part.form == "power":
         exponent = scope.expr(part.parts[1], text)
         if not exponent.is_nonnegative:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from sympy import Abs, Expr, Max, Min, Pow, ceiling, floor, log, together
 from sympy import fraction as over
 
+from symacct.algebra.factorials import is_counted
 from symacct.algebra.normal import normal
 from symacct.algebra.tables import Monomial, Number, Terms, from_number
 from symacct.algebra.terms import fraction, read
@@ -197,7 +198,9 @@ class _Maker:
         rule = rules.get(base.func)
         if rule is None:
             known = ", ".join(sorted(kind.__name__ for kind in rules))
-            raise RuleError(f"no rule sweeps {base.func.__name__}", expected=known, got=str(base)[:64])
+            fix = "sweep it exactly: --exact" if is_counted(base) else None
+            what = f"no rule sweeps {base.func.__name__.lower()}"
+            raise RuleError(what, expected=known, got=str(base)[:64], fix=fix)
         if isinstance(base, ceiling | floor):
             return self.whole(base.args[0], rule)
         self.cancels |= isinstance(base, log)

@@ -5,9 +5,9 @@ ledger whose rows add up to the left side. `check` returns the theorem in words 
 searches: whatever is hard to find stands in the certificate. ``python symacct/kernel FILE`` runs it alone.
 
 Read in this order: `box` (numbers, and the shift, the one way to see a sign), `roundings`, `roots`, `logs`,
-`sums` (what is read as an atom), `facts`, `witness`, `hypotheses`, `claim`, `growth`; then a rule a file
-(`equalities`, `orders`, `limits`, `splits`, `thresholds`, `minima`, `points`), and `checking`, which puts
-them together. Each says first why what it does is sound.
+`sums`, `counts` (what is read as an atom), `facts`, `witness`, `hypotheses`, `claim`, `growth`; then a rule
+a file (`equalities`, `orders`, `limits`, `splits`, `thresholds`, `minima`, `points`), and `checking`, which
+puts them together. Each says first why what it does is sound.
 """
 
 from .box import Box, Variable

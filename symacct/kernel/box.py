@@ -1,7 +1,8 @@
 """The sizes that a statement speaks of, exact arithmetic over them, and the one way to see a sign: the shift.
 
 An expression is read into a fraction of two polynomials. What is no polynomial (floor, ceil, min, max, sqrt,
-log, a sum) is read by a rule of its own, mostly as an *atom*: a variable with what is known of it.
+log, a sum, a factorial, a binomial) is read by a rule of its own, mostly as an *atom*: a variable with what
+is known of it.
 
 The shift. Let every variable g of a polynomial have a known least value l(g), an integer. Put g = l(g) +
 y(g); then y(g) >= 0, and if no coefficient of the result is negative, each term is at least 0, and so is
@@ -18,6 +19,7 @@ from functools import reduce
 from math import comb
 from typing import Any, NamedTuple
 
+from .counts import COUNTS, read_count
 from .form import integer, is_variable, operation, short
 from .logs import read_log
 from .poly import ONE, Monomial, Poly, Ratio, constant, join, lowest, put, unique
@@ -48,6 +50,7 @@ class Box:
         made: what an atom was made of: its operation and the fractions in it.
         roots: the square of each root.
         closed: the closed forms that the certificate offers for sums; each is checked when its sum is read.
+        anchors, factorials: in what factorials and binomials are written.
         facts: by hypothesis, what it says is at least 0.
         strict: the facts that are more than 0.
         zeros: by hypothesis, what it says is 0.
@@ -61,15 +64,11 @@ class Box:
         self.lower = {name: one.least for name, one in variables.items() if one.least is not None}
         self.above = {name for name, one in variables.items() if one.above}
         self.whole = {name for name, one in variables.items() if not one.real}
-        self.value: dict[str, Ratio] = {}
-        self.inside: dict[str, frozenset[str]] = {}
-        self.made: dict[str, tuple[str, list[Ratio]]] = {}
-        self.roots: dict[str, Poly] = {}
-        self.closed: dict[str, Any] = {}
-        self.facts: dict[str, Ratio] = {}
-        self.strict: set[str] = set()
-        self.zeros: dict[str, Ratio] = {}
-        self.moving: set[str] = set()
+        self.inside, self.made = dict[str, frozenset[str]](), dict[str, tuple[str, list[Ratio]]]()
+        self.roots, self.closed = dict[str, Poly](), dict[str, Any]()
+        self.anchors, self.factorials = list[Any](), False
+        self.value, self.facts, self.zeros = dict[str, Ratio](), dict[str, Ratio](), dict[str, Ratio]()
+        self.strict, self.moving = set[str](), set[str]()
         self.meter = meter or Meter()
 
     # -- arithmetic
@@ -162,7 +161,7 @@ class Box:
 
     # -- reading
 
-    def read(self, expr: Any) -> Ratio:  # noqa: PLR0911 (one for each kind of expression)
+    def read(self, expr: Any) -> Ratio:  # noqa: C901, PLR0911 (one for each kind of expression)
         """Return the fraction that an expression in prefix form stands for."""
         if isinstance(expr, str):
             return constant(integer(expr))
@@ -178,6 +177,8 @@ class Box:
         parts = [self.read(arg) for arg in args]
         if head in {"+", "*"}:
             return self.added(parts) if head == "+" else reduce(self.product, parts)
+        if head in COUNTS:
+            return read_count(self, head, parts)
         if head not in EXTREMES and len(parts) != (2 if head == "/" else 1):
             raise Refused(f"{short(head)} has other operands")
         if head not in {*EXTREMES, *ROUNDINGS, "sqrt", "log", "/"}:

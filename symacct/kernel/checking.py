@@ -40,7 +40,7 @@ def check(data: Any) -> list[str]:
     need(("example" in claim.proof) == wanted, "missing: ['example']" if wanted else "not known: ['example']")
     if wanted:
         check_example(claim)
-    establish(claim, frozenset({"closed", "example"}))
+    establish(claim, frozenset({"closed", "anchors", "factorials", "example"}))
     if claim.proof["rule"] != "given":
         for name in claim.uses:
             not_circular(claim, name)

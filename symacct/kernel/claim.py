@@ -7,14 +7,15 @@ says why its parts are enough. All parts of one certificate share one meter.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from . import growth, hypotheses
 from .box import Box, Variable
+from .counts import check_anchor
 from .form import canonical, check_form, integer, is_name, items, keys, known, mapping, short, variables
 from .form import field as entry
-from .refusal import Meter, need
+from .refusal import MOST_ANCHORS, Meter, need
 
 if TYPE_CHECKING:
     from .poly import Ratio
@@ -40,6 +41,8 @@ class Context:
         variables: what is declared.
         hypotheses: what is assumed, by name.
         closed: closed forms of sums.
+        anchors: factorials and binomials in which others are written.
+        factorials: whether binomials are written in factorials.
         free: sizes that a derivation says are free in a graph that the statement rests on.
         meter: the work so far.
     """
@@ -47,6 +50,8 @@ class Context:
     variables: dict[str, Variable]
     hypotheses: dict[str, Any] = field(default_factory=dict)
     closed: dict[str, Any] = field(default_factory=dict)
+    anchors: list[Any] = field(default_factory=list)
+    factorials: bool = False
     free: frozenset[str] = frozenset()
     meter: Meter = field(default_factory=Meter)
 
@@ -69,6 +74,7 @@ class Claim:
         need(set(self.uses) <= set(self.hypotheses), "the proof uses a hypothesis that is not stated")
         self.box = Box(self.variables, context.meter)
         self.box.closed = context.closed
+        self.box.anchors, self.box.factorials = context.anchors, context.factorials
         self.box.moving = set(self.growing)
         hypotheses.starts(self)
         hypotheses.put_to_use(self)
@@ -117,7 +123,7 @@ class Claim:
         for one in more or []:
             need(is_name(one["name"]) and one["name"] not in given, f"{short(one['name'])} is no new name")
             given[one["name"]] = one
-        context = Context(names, given, self.context.closed, self.context.free, self.context.meter)
+        context = replace(self.context, variables=names, hypotheses=given)
         return Claim(context, said, proof)
 
 
@@ -148,6 +154,12 @@ def context_of(data: dict[str, Any]) -> Context:
     for one in items(mapping(data["proof"]).get("closed", [])):
         keys(one, {"sum", "form"})
         context.closed[canonical(one["sum"])] = one["form"]
+    context.anchors = items(data["proof"].get("anchors", []))
+    need(len(context.anchors) <= MOST_ANCHORS, "there are too many anchors")
+    for one in context.anchors:
+        check_anchor(one)
+    need(data["proof"].get("factorials", "1") == "1", "factorials is 1 where it stands")
+    context.factorials = "factorials" in data["proof"]
     return context
 
 

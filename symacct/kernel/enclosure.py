@@ -2,7 +2,8 @@
 
 Every operation is exact on ends, and takes the least and largest of what the ends can give: sums and
 products of intervals, quotients by an interval without 0, the increasing functions min, max, floor, ceil,
-sqrt and log. Only roots and logarithms widen. With S = 4^k, isqrt(floor(x*S))/2^k <= sqrt(x) <
+sqrt and log; a factorial or a binomial is that of exact integers. Only roots and logarithms widen. With S =
+4^k, isqrt(floor(x*S))/2^k <= sqrt(x) <
 (isqrt(floor(x*S)) + 1)/2^k; the root of the square of a fraction is exact. For a logarithm, x = 2^e * m
 with 1 <= m < 2 and t = (m - 1)/(m + 1), so that 0 <= t < 1/3 and log m = 2*(t + t^3/3 + t^5/5 + ...): all
 terms are at least 0, and those that are left out after t^(2n-1) come to at most 2*t^(2n+1)/(1 - t^2). log 2
@@ -17,6 +18,7 @@ from functools import reduce
 from math import ceil, floor, isqrt
 from typing import TYPE_CHECKING, Any
 
+from .counts import COUNTS, comb_of, factorial_of
 from .form import integer, is_name, is_variable, known, operation, short
 from .poly import bounded
 from .refusal import LONGEST_SUM, MOST_POWER, Refused, need
@@ -99,7 +101,9 @@ def value_at(expr: Any, point: Point, meter: Meter) -> Span:
         meter.spend(integer(args[1]))
         return reduce(product, [value_at(args[0], point, meter)] * integer(args[1]), (Fraction(1),) * 2)
     values = [value_at(arg, point, meter) for arg in args]
-    if head in {"+", "*"}:
+    if head in COUNTS:
+        found = count_at(head, values)
+    elif head in {"+", "*"}:
         found = reduce(plus if head == "+" else product, values)
     elif head in {"min", "max"}:
         found = extreme(head, values)
@@ -148,6 +152,16 @@ def increasing(head: str, value: Span) -> Span:
     return log_of(low)[0], log_of(high)[1]
 
 
+def count_at(head: str, values: list[Span]) -> Span:
+    """Return a factorial or a binomial, of exact integers."""
+    need(len(values) == COUNTS[head], f"{head} has other operands")
+    need(all(low == high and low.denominator == 1 for low, high in values), f"{head} is not of integers")
+    n, *below = (int(low) for low, _ in values)
+    need(n >= 0, f"{head} of a negative number")
+    found = comb_of(n, *below) if below else factorial_of(n)
+    return (Fraction(found),) * 2
+
+
 def sum_at(args: list[Any], point: Point, meter: Meter) -> Span:
     """Return a sum at a point, term by term."""
     need(len(args) == 4 and is_name(args[0]) and args[0] not in point, "a sum needs a new index")
@@ -174,6 +188,9 @@ def term_of(made: dict[str, Any], monomial: Any, c: Fraction) -> Span:
     for name, power in monomial:
         head, parts = made[name]
         spans = [span_of(made, part) for part in parts]
-        atom = extreme(head, spans) if head in {"min", "max"} else increasing(head, *spans)
+        if head in COUNTS:
+            atom = count_at(head, spans)
+        else:
+            atom = extreme(head, spans) if head in {"min", "max"} else increasing(head, *spans)
         result = reduce(product, [atom] * power, result)
     return result

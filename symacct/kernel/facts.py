@@ -1,7 +1,8 @@
 """What is known to be at least 0, to be multiplied and subtracted in a witness.
 
 A square is at least 0. A hypothesis in use says so of its left side less its right side. A declared bound
-says so of a variable less its bound. An atom has the facts of its operation (`roundings`, `logs`). Two
+says so of a variable less its bound. An atom has the facts of its operation (`roundings`, `logs`, `counts`).
+Two
 consecutive integers e - 1 and e have a product of at least 0, as no integer lies strictly between 0 and 1;
 e must be seen to be an integer. `strict` is kept beside each: a fact that is more than 0, where the
 hypothesis is strict, the variable is above its bound, or the rounding says so.
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .counts import COUNTS, fact_of_count
 from .form import field, integer, keys, known, operation
 from .logs import fact_of_log
 from .poly import Ratio, constant
@@ -42,8 +44,9 @@ def fact(box: Box, factor: Any) -> tuple[Ratio, bool]:
         need(box.integral(value), "what has a consecutive integer is not seen to be an integer")
         return box.product(value, box.minus(value, constant(1))), False
     side = integer(field(factor, "side"))
-    is_log = operation(factor["atom"])[0] == "log"
-    return (fact_of_log if is_log else fact_of)(box, factor["atom"], side)
+    head = operation(factor["atom"])[0]
+    rule = fact_of_log if head == "log" else fact_of_count if head in COUNTS else fact_of
+    return rule(box, factor["atom"], side)
 
 
 def bound(box: Box, name: Any) -> tuple[Ratio, bool]:

@@ -84,7 +84,9 @@ def check_form(expr: Any) -> int:
         need(is_variable(expr) and is_name(args[0]), "a variable has one name")
         return 1
     need(
-        head in {"+", "*", "/", "^", "floor", "ceil", "min", "max", "sqrt", "log", "sum"}, "no such operation"
+        head
+        in {"+", "*", "/", "^", "floor", "ceil", "min", "max", "sqrt", "log", "sum", "binomial", "factorial"},
+        "no such operation",
     )
     if head == "sum":
         need(len(args) == 4 and is_name(args[0]), "a sum has an index, two ends and a body")

@@ -114,6 +114,8 @@ def does_not_fall(box: Box, name: str) -> bool:
     """Say whether a variable or atom does not fall as what grows grows."""
     if name not in box.made or not box.inside[name] & box.moving:
         return True
-    parts = box.made[name][1]
+    head, parts = box.made[name]
+    if head == "binomial":  # it falls where what stands below rises past half of what stands above
+        return False
     still = not box.names_in(*((part[1], {}) for part in parts)) & box.moving
     return still and all(rises(box, (part[0], part[1])) for part in parts)

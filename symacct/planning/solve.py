@@ -12,6 +12,7 @@ from symacct.account import Account, derive
 from symacct.algebra.budget import check_time, within
 from symacct.algebra.condition import Condition
 from symacct.algebra.evaluate import evaluate, names_of
+from symacct.algebra.factorials import COUNTED
 from symacct.algebra.normal import normal
 from symacct.algebra.sign import sign_on_box
 from symacct.algebra.symbols import symbol
@@ -221,15 +222,15 @@ def _solved(asked: Asked, *, whole: bool) -> Solution:
     gap = normal(asked.gap)
     if asked.name not in names_of(gap) and (asked.others or not _is_bound(asked)):
         return _constant(asked, gap)
-    rounds = asked.rounds or gap.has(ceiling, floor)
+    rounds = asked.rounds or gap.has(ceiling, floor, *COUNTED)
     if asked.others:
         return _formula(asked, gap, whole=whole or rounds)
     if whole or rounds:
         found = _integers(asked, gap)
+        counted = gap.has(*COUNTED) and not gap.has(ceiling, floor)
+        stands = "stands in a factorial or binomial" if counted else "is rounded"
         return (
-            found
-            if whole
-            else replace(found, notes=(*found.notes, f"{asked.name} is rounded, so an integer"))
+            found if whole else replace(found, notes=(*found.notes, f"{asked.name} {stands}, so an integer"))
         )
     return _numbers(asked, gap)
 
@@ -396,7 +397,7 @@ def _holding(asked: Asked, gap: Expr, cases: Cases) -> Ranges:
 
 def _around(asked: Asked, gap: Expr) -> tuple[Span, ...]:
     """Return the real numbers around the integers, where the condition is algebraic."""
-    if gap.has(ceiling, floor):
+    if gap.has(ceiling, floor, *COUNTED):
         return ()
     try:
         bounds = [need for one in demands(asked) if (need := need_of(one)) is not None]

@@ -11,6 +11,7 @@ from sympy import Integer, Max, Min, ceiling, floor
 
 from symacct.algebra.budget import check_time
 from symacct.algebra.evaluate import names_of, substitute
+from symacct.algebra.factorials import COUNTED
 from symacct.algebra.normal import normal
 from symacct.algebra.stationary import is_convex, stationary
 from symacct.algebra.symbols import symbol
@@ -177,7 +178,7 @@ def _first_served(asked: Asked, cases: Cases) -> Iterator[int]:
 
 def _as_formula(asked: Asked, inner: Expr) -> Solution:
     _check_free(asked)
-    bent = asked.bends or inner.has(Max, Min, ceiling, floor)
+    bent = asked.bends or inner.has(Max, Min, ceiling, floor, *COUNTED)
     at = None if bent else stationary(inner, asked.name, asked.domain)
     if at is None or not is_convex(inner, asked.name, asked.domain):
         what = f"no formula is known for the best {asked.name}"
@@ -208,7 +209,7 @@ def _check_free(asked: Asked) -> None:
 
 def _real(asked: Asked, inner: Expr) -> tuple[str, ...]:
     """Return where the formula is best over real values, where that is known."""
-    if asked.bends or inner.has(Max, Min, ceiling, floor):
+    if asked.bends or inner.has(Max, Min, ceiling, floor, *COUNTED):
         return ()
     at = stationary(inner, asked.name, asked.domain)
     if at is None or demands(asked) or not is_convex(inner, asked.name, asked.domain):

@@ -1,4 +1,4 @@
-"""Where a formula has a real value: no divisor is 0, a root is of at least 0, a logarithm of more."""
+"""Where a formula has a value: no divisor is 0, a root or factorial is of at least 0, a logarithm of more."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sympy import Expr, Integer, Pow, log
 
 from symacct.algebra.evaluate import names_of, substitute
+from symacct.algebra.factorials import bases
 from symacct.algebra.normal import normal
 from symacct.algebra.sign import sign_on_box
 from symacct.claims.check import walk
@@ -67,6 +68,9 @@ def needs_of(expr: Expr) -> Iterator[Need]:
             yield Need(power.base, signs)
     for one in sorted(expr.atoms(log), key=str):
         yield Need(one.args[0], ABOVE)
+    for base, _ in bases(expr):
+        if base.free_symbols:
+            yield Need(base, AT_LEAST)
 
 
 def _of_power(exponent: Expr) -> Signs | None:
@@ -103,7 +107,7 @@ def needs_of_text(claim: Claim, scope: Scope) -> tuple[Need, ...]:
 def _of_tree(part: Tree, scope: Scope, written: str) -> Iterator[tuple[Tree, Signs]]:
     if part.form == "quotient":
         yield part.parts[-1], NOT_ZERO
-    elif part.form == "call" and part.name == "sqrt":
+    elif part.form == "call" and part.name in ("sqrt", "binomial", "factorial"):
         yield part.parts[0], AT_LEAST
     elif part.form == "call" and part.name.startswith(LOGARITHMS):
         yield part.parts[0], ABOVE

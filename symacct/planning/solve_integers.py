@@ -9,6 +9,7 @@ from sympy import Expr, Integer, Max, Min, ceiling, floor, log, sqrt
 
 from symacct.algebra.budget import check_time
 from symacct.algebra.evaluate import LARGEST_SIZE
+from symacct.algebra.factorials import COUNTED, Binomial, Factorial, bases, expanded
 from symacct.algebra.normal import normal
 from symacct.algebra.sign import sign_on_box
 from symacct.algebra.symbols import symbol
@@ -60,9 +61,11 @@ def integer_set(gap: Expr, relation: str, name: str, least: int = 1, needs: Iter
     >>> integer_set(log(12 - n) - 1, ">=", "n")
     [(1, 9)]
     """
-    form = normal(as_size(gap, name))
-    needs = tuple(Need(as_size(one.expr, name), one.signs) for one in needs)
-    if not any(one.has(ceiling, floor) for one in (form, *(need.expr for need in needs))):
+    whole = as_size(gap, name)
+    form = normal(expanded(whole))
+    needs = (*needs, *(Need(base, AT_LEAST) for base, _ in bases(whole)))
+    needs = tuple(Need(as_size(one.expr, name), one.signs) for one in needs if one.expr.free_symbols)
+    if not any(one.has(ceiling, floor, *COUNTED) for one in (form, *(need.expr for need in needs))):
         try:
             return union_of(real_set(form, relation, name, needs), least)
         except RuleError:
@@ -305,8 +308,10 @@ def direction(  # noqa: PLR0911 (a case for each kind of formula)
     parts = [direction(one, name, least) for one in expr.args]
     if expr.is_Add or isinstance(expr, Max | Min):
         return _together(parts)
-    if isinstance(expr, ceiling | floor | log):
+    if isinstance(expr, ceiling | floor | log | Factorial):
         return parts[0]
+    if isinstance(expr, Binomial):
+        return _direction_of_binomial(expr, name, least)
     if expr.is_Mul:
         return _direction_of_product(expr.args, parts, name, least)
     defined = expr.is_Pow and expr.exp.is_Rational and expr.exp.q > 1
@@ -315,6 +320,13 @@ def direction(  # noqa: PLR0911 (a case for each kind of formula)
     if expr.is_Pow and expr.base.is_Rational and expr.base >= 1:
         return parts[1]
     return None
+
+
+def _direction_of_binomial(expr: Expr, name: str, least: int) -> int | None:
+    """Return 1 where neither what is taken nor what is left falls: C(k + m, k) rises in both."""
+    n, k = expr.args
+    found = _together([direction(normal(one), name, least) for one in (k, n - k)])
+    return None if found == -1 else found
 
 
 def _direction_of_product(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from sympy import Integer, ceiling, floor
 
 from symacct.algebra.evaluate import names_of
+from symacct.algebra.factorials import COUNTED
 from symacct.algebra.leading import degree_in, leading_term
 from symacct.algebra.normal import normal
 from symacct.errors import RuleError
@@ -61,7 +62,7 @@ def _defined(asked: Asked, gap: Expr, least: int | None) -> str | None:
 
 
 def _never_equal(asked: Asked, gap: Expr, least: int | None, where: str) -> str:
-    if least is not None and not gap.has(ceiling, floor):
+    if least is not None and not gap.has(ceiling, floor, *COUNTED):
         try:
             points = [span for span in real_set(gap, "=", asked.name) if span.low is not None]
         except RuleError:
@@ -75,7 +76,7 @@ def _never_equal(asked: Asked, gap: Expr, least: int | None, where: str) -> str:
 
 def _as_it_grows(asked: Asked) -> str:
     """Return what the left side tends to, where that says more."""
-    if asked.gap.has(ceiling, floor):
+    if asked.gap.has(ceiling, floor, *COUNTED):
         return ""
     left, right = (as_size(one, asked.name) for one in (asked.left, asked.right))
     for side, other in ((left, right), (right, left)):

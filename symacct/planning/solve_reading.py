@@ -12,6 +12,7 @@ from symacct.account import Account
 from symacct.algebra.condition import Condition
 from symacct.algebra.domain import Domain, bound_of, domain_of
 from symacct.algebra.evaluate import check_sizes, names_of, substitute
+from symacct.algebra.factorials import COUNTED
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr, symbol
 from symacct.claims import Claim, Dims, Sides, read_claim, resolve
@@ -44,7 +45,7 @@ STATES = re.compile(r"memory\.(?:static|peak|optimizer)\b(?!\([^()]*optimizer)")
 """Quantities that the states of an optimizer are in, unless another choice of it is named."""
 BARE = re.compile(r"([0-9.]+) read as \1 byte")
 LARGE = 10**6
-ROUNDINGS = frozenset({"ceil", "ceiling", "floor"})
+ROUNDINGS = frozenset({"ceil", "ceiling", "floor", "binomial", "factorial"})
 BENT = frozenset({"abs", "max", "min"})
 OWN = re.compile(r"is what \S+ = \.\.\. binds")
 
@@ -146,7 +147,7 @@ def read_asked(
         raise unknown("name", name, near, where=f"--for {name}: it is not in {text.strip()[:60]}")
     raw = typed.sides.left.expr - typed.sides.right.expr
     rounds, bends = (_calls(name, claim, words) for words in (ROUNDINGS, BENT))
-    whole = size or integer or rounds or raw.has(ceiling, floor)
+    whole = size or integer or rounds or raw.has(ceiling, floor, *COUNTED)
     known = _rest(claim, placed_account, rest, name)
     stated = _stated(name, known, read_conditions(assume, claim.names), placed_account, whole=whole)
     domain = _narrowed(stated, (*typed.sides.left.when, *typed.sides.right.when))

@@ -31,8 +31,8 @@ WORD = r"\\(?:mathrm|text)\{"
 WORD_FIRST, WORD_LAST = re.compile(WORD), re.compile(WORD + r"[^{}]*\}(?:\^\{[^{}]*\})?\Z")
 LETTER = re.compile(r"(?:[^\W\d_]|\\[a-zA-Z]+)(?:_\{\\mathrm\{\w+\}\})?(?![a-zA-Z{(\[\\_])")
 """A name of one letter, Latin or Greek, perhaps with an index; no command that takes an argument."""
-UNIT_LETTER = re.compile(r"[hsJW](?:\^\{[^{}]*\})?")
-"""A letter that is the short name of a unit too, perhaps to a power."""
+UNIT_LETTER = re.compile(r"[hsJW](?:\^\{[^{}]*\}|!)?")
+"""A letter that is the short name of a unit too, perhaps to a power, or its factorial."""
 OPERATORS = {"Max": "\\max", "Min": "\\min", "log": "\\log"}
 
 
@@ -134,6 +134,11 @@ def _power(base: Piece, exponent: Piece) -> Piece:
 
 
 def _call(name: str, arguments: Sequence[Piece]) -> Piece:
+    if name == "Binomial":
+        above, below = (argument.text for argument in arguments)
+        return Piece(f"\\binom{{{above}}}{{{below}}}", ATOM)
+    if name == "Factorial":
+        return Piece(f"{_at_least(arguments[0], ATOM)}!", POWER)
     inside = ", ".join(argument.text for argument in arguments)
     if name in WRAPS:
         before, after = WRAPS[name]

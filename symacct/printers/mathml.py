@@ -67,6 +67,11 @@ def _product(factors: Sequence[Piece]) -> Piece:
 
 
 def _call(name: str, arguments: Sequence[Piece]) -> Piece:
+    if name == "Binomial":
+        above, below = (argument.text for argument in arguments)
+        return Piece(_fenced(f'<mfrac linethickness="0">{above}{below}</mfrac>'), ATOM)
+    if name == "Factorial":
+        return Piece(_row(_at_least(arguments[0], ATOM), _operator("!")), POWER)
     inside = _operator(",").join(argument.text for argument in arguments)
     if name in FENCES:
         return Piece(_fenced(inside, FENCES[name]), ATOM)

@@ -11,7 +11,14 @@ if TYPE_CHECKING:
 
     from sympy import Expr
 
-FUNCTION_NAMES = {"ceiling": "ceil", "Max": "max", "Min": "min", "Abs": "abs"}
+FUNCTION_NAMES = {
+    "ceiling": "ceil",
+    "Max": "max",
+    "Min": "min",
+    "Abs": "abs",
+    "Binomial": "binomial",
+    "Factorial": "factorial",
+}
 
 
 def text(expr: Expr, order: Sequence[str] = ()) -> str:

@@ -6,7 +6,7 @@ by trying the difference at a few sizes. What is left has no max or min.
 
 from __future__ import annotations
 
-from math import ceil, floor, log, prod, sqrt
+from math import ceil, comb, factorial, floor, log, prod, sqrt
 from typing import TYPE_CHECKING, Any
 
 from symacct import kernel
@@ -135,6 +135,9 @@ def generator_at(box: Box, name: str, point: Mapping[str, float]) -> float:
     values = [fraction_at(box, part, point) for part in parts]
     if head in {"max", "min"}:
         return max(values) if head == "max" else min(values)
+    if head in {"binomial", "factorial"}:
+        whole = [round(one) for one in values]
+        return float(comb(*whole) if head == "binomial" and whole[1] >= 0 else factorial(whole[0]))
     return float(MADE[head](values[0]))
 
 

@@ -17,6 +17,7 @@ from symacct.algebra.evaluate import names_of
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import symbol
 from symacct.kernel.rules import establish
+from symacct.proof.anchors import anchors, counts_in
 from symacct.proof.apart import points_of
 from symacct.proof.prefix import Prefix, number, to_prefix
 from symacct.proof.sizes import made
@@ -116,6 +117,8 @@ class Case:
         hints: formulas whose squares may help.
         refuted: whether the claim is to be refuted.
         rests: what the derivation says, on which the claim rests.
+        counts: the factorials and binomials in it.
+        factorials: whether its binomials are written in factorials.
     """
 
     left: Expr
@@ -127,6 +130,8 @@ class Case:
     hints: tuple[Expr, ...] = ()
     refuted: bool = False
     rests: tuple[Rest, ...] = ()
+    counts: tuple[Expr, ...] = ()
+    factorials: bool = False
 
     @property
     def said(self) -> dict[str, Any]:
@@ -160,7 +165,17 @@ class Case:
         variables = {name: kernel.Variable(*one) for name, one in self.variables.items()}
         free = frozenset(name for one in self.rests for name in one.sizes)
         given = {one["name"]: one for one in self.given()}
-        return kernel.Context(variables, given, free=free, meter=_Timed())
+        offered = self.offered()
+        return kernel.Context(
+            variables, given, free=free, meter=_Timed(), anchors=offered.get("anchors", []),
+            factorials="factorials" in offered,
+        )  # fmt: skip
+
+    def offered(self) -> dict[str, Any]:
+        """Return how a proof says in what factorials and binomials are written."""
+        found = anchors(self.counts, factorials=self.factorials) if self.counts else []
+        said: dict[str, Any] = {"anchors": [to_prefix(one) for one in found]} if found else {}
+        return {**said, "factorials": "1"} if self.factorials else said
 
     def given(self) -> list[dict[str, Any]]:
         """Return the hypotheses as the kernel reads them."""
@@ -279,6 +294,7 @@ class Case:
         said |= {"rests": [one.said for one in self.rests]} if self.rests else {}
         if (self.hypotheses or "where" in said) and proof["rule"] not in {"point", "lower", "missed"}:
             proof = {**proof, "example": dict(example or self.example())}
+        proof = {**proof, **self.offered()}
         made_ = seal(
             {
                 "format": kernel.FORMAT,
@@ -348,6 +364,7 @@ def made_case(
         tuple(growing),
         refuted=refuted,
         rests=tuple(rests),
+        counts=counts_in([left, right, *also, *(side for one in freed for side in (one.left, one.right))]),
     )
 
 

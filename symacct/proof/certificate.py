@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from symacct.algebra.factorials import Binomial
 from symacct.proof import minima, relations, tending, thresholds
 from symacct.proof.case import POSITIVE, Least, Rest, accepted, made_case, seal
 from symacct.proof.prefix import from_prefix, number, to_prefix
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from sympy import Expr
 
     from symacct.algebra.condition import Condition
-    from symacct.proof.case import Bounds
+    from symacct.proof.case import Bounds, Case
 
 __all__ = [
     "POSITIVE", "Least", "Rest", "accepted", "certify_all", "certify_argmin", "certify_asymptotic",
@@ -38,16 +40,23 @@ def certify_identity(
     >>> certify_identity(B * (D + 1), B * D + B)["proof"]["rule"]
     'identity'
     """
-    case = made_case(lhs, "=", rhs, bounds, hypotheses)
-    return case.certificate(relations.relation(case))
+    return _related(made_case(lhs, "=", rhs, bounds, hypotheses))
 
 
 def certify_inequality(
     lhs: Expr, relation: str, rhs: Expr, bounds: Bounds = 1, hypotheses: Sequence[Condition] = ()
 ) -> Certificate | None:
     """Return a certificate of ``<=``, ``>=``, ``<`` or ``>`` with a witness found here, or None."""
-    case = made_case(lhs, relation, rhs, bounds, hypotheses)
-    return case.certificate(relations.relation(case))
+    return _related(made_case(lhs, relation, rhs, bounds, hypotheses))
+
+
+def _related(case: Case) -> Certificate | None:
+    """Return a certificate of a relation, with binomials as they are, or written in factorials."""
+    found = case.certificate(relations.relation(case))
+    if found is not None or not any(isinstance(one, Binomial) for one in case.counts):
+        return found
+    split = replace(case, factorials=True)
+    return split.certificate(relations.relation(split))
 
 
 def certify_all(

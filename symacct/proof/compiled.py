@@ -11,6 +11,7 @@ from sympy import Abs, Max, Min, Pow, ceiling, log
 from sympy import floor as floor_of
 
 from symacct.algebra.evaluate import evaluate, names_of
+from symacct.algebra.factorials import Factorial, binomial_of, factorial_of, is_counted
 from symacct.algebra.terms import read
 from symacct.errors import FormulaError, RuleError, SizeError
 
@@ -76,7 +77,7 @@ def _sum(table: Terms) -> Callable[[Sizes], Number]:
     return value
 
 
-def _base(base: Expr) -> Callable[[Sizes], Number]:
+def _base(base: Expr) -> Callable[[Sizes], Number]:  # noqa: PLR0911 (one for each form)
     if base.is_Symbol:
         name = base.name
         return lambda sizes: sizes[name]
@@ -89,9 +90,25 @@ def _base(base: Expr) -> Callable[[Sizes], Number]:
     if isinstance(base, Abs | log):
         inside = _sum(read(base.args[0]))
         return _absolute(inside) if isinstance(base, Abs) else _logarithm(inside)
+    if is_counted(base):
+        return _counted(base)
     if base.is_Add or base.is_Rational:
         return _sum(read(base))
     return _other(base)
+
+
+def _counted(base: Expr) -> Callable[[Sizes], Number]:
+    """Return a factorial or a binomial; it has no value where it is not defined, or too large."""
+    rule = factorial_of if isinstance(base, Factorial) else binomial_of
+    parts = [_sum(read(one)) for one in base.args]
+
+    def value(sizes: Sizes) -> Number:
+        try:
+            return rule(*(part(sizes) for part in parts))
+        except SizeError:
+            raise NoValueError from None
+
+    return value
 
 
 def _absolute(inside: Callable[[Sizes], Number]) -> Callable[[Sizes], Number]:

@@ -10,15 +10,17 @@ from operator import add, mul
 from typing import TYPE_CHECKING, Any
 
 from mpmath.ctx_iv import MPIntervalContext
-from sympy import Abs, Max, Min, Rational, ceiling, expand_log, floor, log
+from sympy import Abs, Max, Min, Rational, ceiling, expand_log, floor, log, preorder_traversal
 
 from symacct.algebra.evaluate import evaluate, names_of
+from symacct.algebra.factorials import binomial_of, factorial_of, is_counted, is_large
 from symacct.algebra.normal import is_zero, normal
 from symacct.errors import RuleError, SizeError
+from symacct.proof.anchors import reduced
 from symacct.proof.compiled import MOST_BITS, compiled, compiled_condition, is_huge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from sympy import Expr
 
@@ -30,6 +32,7 @@ BITS = (100, 600)
 MOST_EXPONENT = 4096
 MOST_SHIFT = 40_000
 HALF = Rational(1, 2)
+HALF_OF_ONE = 0.5
 
 
 class UndefinedError(Exception):
@@ -48,10 +51,13 @@ def sign_of(expr: Expr) -> Callable[[Sizes], int | None]:
     >>> at({"n": 8}), at({"n": 9}), at({"n": 10})
     (-1, 0, 1)
     """
+    defined = guard(expr)
+    expr = reduced(expr)
     fast = compiled(expr)
     names = names_of(expr)
 
     def sign(sizes: Sizes) -> int | None:
+        defined(sizes)
         value = fast(sizes)
         if value is not None:
             return (value > 0) - (value < 0)
@@ -72,25 +78,67 @@ def sign_between(left: Expr, right: Expr) -> Callable[[Sizes], int | None]:
     It raises `UndefinedError` where a side has no value.
     """
     sides = compiled(left), compiled(right)
+    counted = any(is_counted(one) for side in (left, right) for one in preorder_traversal(side))
     gap: list[Callable[[Sizes], int | None]] = []
 
     def sign(sizes: Sizes) -> int | None:
         one, other = (side(sizes) for side in sides)
         if one is not None and other is not None:
             return (one > other) - (one < other)
-        low, high = (
-            (value, value) if value is not None else enclosure(side, sizes)
-            for value, side in ((one, left), (other, right))
-        )
-        if low[0] is not None and high[1] is not None and low[0] > high[1]:
-            return 1
-        if low[1] is not None and high[0] is not None and low[1] < high[0]:
-            return -1
+        if not counted and (apart := _apart((one, left), (other, right), sizes)):
+            return apart
         if not gap:
             gap.append(sign_of(left - right))
+            gap[0] = _after([guard(left), guard(right)], gap[0]) if counted else gap[0]
         return gap[0](sizes)
 
     return sign
+
+
+def _apart(one: tuple[Any, Expr], other: tuple[Any, Expr], sizes: Sizes) -> int:
+    """Return the sign of a difference of formulas whose values, or bounds of these, lie apart; else 0."""
+    low, high = (
+        (value, value) if value is not None else enclosure(side, sizes) for value, side in (one, other)
+    )
+    if low[0] is not None and high[1] is not None and low[0] > high[1]:
+        return 1
+    return -1 if low[1] is not None and high[0] is not None and low[1] < high[0] else 0
+
+
+def _after(
+    guards: Sequence[Callable[[Sizes], None]], sign: Callable[[Sizes], int | None]
+) -> Callable[[Sizes], int | None]:
+    """Return a sign that is looked at where formulas are defined."""
+
+    def guarded(sizes: Sizes) -> int | None:
+        for one in guards:
+            one(sizes)
+        return sign(sizes)
+
+    return guarded
+
+
+def guard(expr: Expr) -> Callable[[Sizes], None]:
+    """Return a function that refuses sizes at which a factorial or a binomial in a formula is not defined.
+
+    Raises:
+        UndefinedError: it is, when the function is called.
+    """
+    needs = [
+        (str(one), compiled(part), not place) for one in _counts(expr) for place, part in enumerate(one.args)
+    ]
+
+    def check(sizes: Sizes) -> None:
+        for name, part, first in needs:
+            value = part(sizes)
+            if value is not None and (Fraction(value).denominator != 1 or (first and value < 0)):
+                raise UndefinedError(name[:64])
+
+    return check
+
+
+def _counts(expr: Expr) -> list[Expr]:
+    return [one for one in preorder_traversal(expr) if is_counted(one)]
 
 
 def holder(condition: Condition) -> Callable[[Sizes], bool]:
@@ -166,6 +214,8 @@ class _Walk:
             return self.number(self.sizes[expr.name])
         if expr.is_Pow:
             return self.power(expr)
+        if is_counted(expr):
+            return self.counted(expr)
         if isinstance(expr, Max | Min | Abs | ceiling | floor | log) or expr.is_Add or expr.is_Mul:
             return self.joined(expr, [self.value(part) for part in expr.args])
         names = names_of(expr)
@@ -173,6 +223,49 @@ class _Walk:
             return self.value(evaluate(expr, {name: self.sizes[name] for name in names}))
         except SizeError:
             raise UndefinedError(str(expr)[:64]) from None
+
+    def counted(self, expr: Expr) -> Any:
+        """Return the interval of a factorial or a binomial of integers.
+
+        Where it is too large to be worked out, Robbins' bounds hold it: n! = sqrt(2*pi*n)*(n/e)^n*exp(r) with
+        1/(12*n + 1) < r < 1/(12*n).
+        """
+        n, *rest = (self.integer(part) for part in expr.args)
+        below = [one for one in rest if one is not None]
+        if n is not None and n < 0:
+            raise UndefinedError(str(expr)[:64])
+        if n is None or len(below) < len(rest):
+            return self.context.mpf([0 if rest else 1, "inf"])
+        if not below:
+            return self.number(factorial_of(n)) if not is_large(n) else self.context.exp(self.robbins(n))
+        (k,) = below
+        if not is_large(n, k):
+            return self.number(binomial_of(n, k))
+        return self.context.exp(self.robbins(n) - self.robbins(k) - self.robbins(n - k))
+
+    def robbins(self, n: int) -> Any:
+        """Return an interval that holds the logarithm of a factorial."""
+        if n <= 1:
+            return self.context.mpf(0)
+        size, two = self.context.mpf(n), 2 * self.context.pi
+        rest = self.context.mpf([(1 / (12 * size + 1)).a, (1 / (12 * size)).b])
+        return (size + HALF_OF_ONE) * self.context.log(size) - size + self.context.log(two) / 2 + rest
+
+    def integer(self, expr: Expr) -> int | None:
+        """Return the integer that a formula is at the sizes; None where that is not seen.
+
+        Raises:
+            UndefinedError: it is no integer.
+        """
+        low, high = ends(self.value(expr))
+        exact = compiled(expr)(self.sizes)
+        if exact is not None:
+            low = high = Fraction(exact)
+        if low is None or high is None:
+            return None
+        if floor_of(high) < ceil_of(low):
+            raise UndefinedError(f"a factorial or binomial of {expr}"[:64])
+        return int(low) if low == high else None
 
     def joined(self, expr: Expr, parts: list[Any]) -> Any:
         """Return the interval of a sum, a product or a function."""

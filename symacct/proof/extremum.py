@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from sympy import Integer, ceiling, floor
 
 from symacct.algebra.evaluate import evaluate, names_of, substitute
+from symacct.algebra.factorials import COUNTED
 from symacct.algebra.leading import degree_in, leading_term
 from symacct.algebra.normal import normal
 from symacct.algebra.stationary import stationary
@@ -106,7 +107,7 @@ def read_extremum(text: str) -> Extremum | None:
 def is_over_integers(name: str, inner: Expr, conditions: Collection[Condition]) -> bool:
     """Say whether a minimum is one over integers: the formula rounds, or the name divides by a condition."""
     divides = any(one.kind == "divides" and name in one.names for one in conditions)
-    rounds = any(name in names_of(atom) for atom in inner.atoms(ceiling, floor))
+    rounds = any(name in names_of(atom) for atom in inner.atoms(ceiling, floor, *COUNTED))
     return divides or rounds
 
 

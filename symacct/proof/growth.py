@@ -12,6 +12,7 @@ from sympy import Dummy, Expr, Integer, Symbol, log
 from symacct.algebra.budget import check_time
 from symacct.algebra.domain import Domain, domain_of
 from symacct.algebra.evaluate import names_of, substitute
+from symacct.algebra.factorials import expanded
 from symacct.algebra.leading import leading_term
 from symacct.algebra.normal import is_zero, normal
 from symacct.errors import FormulaError, RuleError, SizeError
@@ -245,7 +246,7 @@ def trend(expr: Expr) -> Trend | None:
     (Fraction(1, 1), Fraction(1, 1))
     """
     try:
-        form = normal(_without_logs(normal(expr)))
+        form = normal(_without_logs(normal(expanded(expr))))
         if form == 0:
             return Trend(Fraction(0), Fraction(0), Integer(0)) if is_zero(expr) else None
         power, leading = _step(form, TIME)

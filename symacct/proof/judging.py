@@ -15,7 +15,9 @@ from symacct.algebra.evaluate import names_of, substitute
 from symacct.algebra.normal import is_zero
 from symacct.algebra.sign import sign_on_box
 from symacct.algebra.symbols import as_expr, symbol
+from symacct.algebra.whole import is_whole
 from symacct.claims import Claim, Sides, read_claim, resolve
+from symacct.claims.sides import WHOLE
 from symacct.errors import SizeError, UsageError, unknown
 from symacct.proof.conditions import Conditions, over_integers
 from symacct.proof.decide import (
@@ -47,7 +49,7 @@ from symacct.proof.verdict import Verdict
 
 DEEPEST = 8
 BENT = frozenset({"max", "min", "abs"})
-ROUNDED = frozenset({"ceil", "ceiling", "floor"})
+ROUNDED = frozenset({"ceil", "ceiling", "floor", "binomial", "factorial"})
 CALLS = re.compile(r"(?<!\w)(?:max|min|abs|ceil|ceiling|floor|lceil|lfloor)(?!\w)|[⌈⌊]")
 
 
@@ -184,19 +186,41 @@ class Judging:
             )
         if self.claim.relation in ASYMPTOTIC:
             return None
-        for relation, inside in sides.inside:
-            good = ("positive",) if relation == ">" else ("positive", "nonnegative", "zero")
-            if sign_on_box(self.domain.apply(inside), self.domain.corner)[0] in good:
-                continue
-            if not is_shown(inside, relation, as_expr(0), self.domain):
-                what = "root" if relation == ">=" else "logarithm"
-                why = f"it takes the {what} of {inside}, which was not shown to be {relation} 0"
-                return Decision("undecided", why)
-        return None
+        return next(filter(None, (self.outside(sides, *one) for one in sides.inside)), None)
+
+    def outside(self, sides: Sides, relation: str, inside: Expr) -> Decision | None:
+        """Return that what a root, a logarithm or a factorial is taken of was not shown to allow that."""
+        counted = (WHOLE, inside) in sides.inside
+        if relation == WHOLE:
+            return None if self.is_whole(inside, self.domain) else self.not_whole(inside)
+        good = ("positive",) if relation == ">" else ("positive", "nonnegative", "zero")
+        if sign_on_box(self.domain.apply(inside), self.domain.corner)[0] in good:
+            return None
+        if is_shown(inside, relation, as_expr(0), self.domain):
+            return None
+        what = "logarithm" if relation == ">" else "factorial or binomial" if counted else "root"
+        return Decision(
+            "undecided", f"it takes the {what} of {inside}, which was not shown to be {relation} 0"
+        )
+
+    def not_whole(self, inside: Expr) -> Decision:
+        """Return that a factorial or a binomial is taken of what may be no integer."""
+        why = f"it takes the factorial or binomial of {inside}, which was not shown to be an integer"
+        return Decision("undecided", why)
+
+    def is_whole(self, expr: Expr, domain: Domain) -> bool:
+        """Say whether a formula is seen to be an integer on a domain; one that a real number is in is not."""
+        real = {*self.real, *domain.real} & {*names_of(expr), *names_of(domain.apply(expr))}
+        return not real and is_whole(domain.apply(expr), domain.conditions)
 
     def undefined_far(self, sides: Sides, regime: Regime) -> Decision | None:
         """Return that nothing can be judged, where a part has no value however far out along a ray."""
-        needs = [("!=", one) for one in sides.divisors] + list(sides.inside)
+        needs = [("!=", one) for one in sides.divisors]
+        needs += [one for one in sides.inside if one[0] != WHOLE]
+        whole = (one for sign, one in sides.inside if sign == WHOLE)
+        open_whole = next((one for one in whole if not self.is_whole(one, regime.domain)), None)
+        if open_whole is not None:
+            return self.not_whole(open_whole)
         apart = [(sign, regime.domain.apply(one)) for sign, one in needs]
         box = regime.domain.corner
         open_ = [(sign, one) for sign, one in apart if sign_on_box(one, box)[0] != "positive"]

@@ -108,8 +108,7 @@ def known(finder: Finder, value: Ratio) -> Iterator[Known]:
     for base in [*finder.hints, *_vertices(finder, value)]:
         yield _fact(finder, {"square": base})
     for word in finder.atoms_of(value):
-        sides = range(len(word) - 1 if word[0] in {"min", "max"} else 2)
-        for side in sides:
+        for side, _ in finder.sides(word):
             yield _fact(finder, {"atom": word, "side": str(side)})
     yield from _logarithms(finder, value)
     for name in sorted(box.whole & box.names):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sympy import Add, Expr, Integer, Max, Min, Mul, Pow, Rational, Sum, Symbol, ceiling, floor, log
 
+from symacct.algebra.factorials import Binomial, Factorial, is_counted
 from symacct.algebra.symbols import index_symbol, symbol
 from symacct.errors import RuleError
 
@@ -16,10 +17,11 @@ if TYPE_CHECKING:
 Prefix = Any
 """A string (an integer) or a list: an operator and its operands."""
 
+COUNTS: dict[type[Expr], str] = {Binomial: "binomial", Factorial: "factorial"}
 HEADS: dict[type[Expr], str] = {ceiling: "ceil", floor: "floor", Max: "max", Min: "min", log: "log"}
 
 
-def to_prefix(expr: Expr) -> Prefix:
+def to_prefix(expr: Expr) -> Prefix:  # noqa: PLR0911 (one for each form)
     """Return an expression in prefix form.
 
     Raises:
@@ -39,12 +41,14 @@ def to_prefix(expr: Expr) -> Prefix:
         return _product(expr)
     if type(expr) in HEADS:
         return [HEADS[type(expr)], *map(to_prefix, sorted(expr.args, key=_key))]
+    if is_counted(expr):
+        return [COUNTS[type(expr)], *map(to_prefix, expr.args)]
     if isinstance(expr, Sum) and len(expr.limits) == 1:
         index, first, last = expr.limits[0]
         return ["sum", index.name, to_prefix(first), to_prefix(last + 1), to_prefix(expr.function)]
     raise RuleError(
         "a certificate cannot say this",
-        expected="sums, products, powers, roots, logarithms, ceil, floor, max, min",
+        expected="sums, products, powers, roots, logarithms, ceil, floor, max, min, binomials, factorials",
         got=str(expr)[:64],
     )
 
@@ -108,7 +112,7 @@ BACK: dict[str, Callable[..., Expr]] = {
     "^": Pow,
     "/": lambda above, below: above / below,
     "sqrt": lambda inside: Pow(inside, Rational(1, 2)),
-    **{word: kind for kind, word in HEADS.items()},
+    **{word: kind for kind, word in (HEADS | COUNTS).items()},
 }
 
 __all__ = ["Prefix", "Symbol", "from_prefix", "number", "to_prefix"]

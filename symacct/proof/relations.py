@@ -5,12 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from sympy import Max, Min, ceiling, floor
+from sympy import Integer, Max, Min, ceiling, floor
 
 from symacct.algebra.budget import check_time
 from symacct.algebra.condition import Condition
 from symacct.algebra.evaluate import names_of
+from symacct.algebra.factorials import Binomial
 from symacct.algebra.normal import normal
+from symacct.algebra.sign import sign_on_box
 from symacct.algebra.symbols import symbol
 from symacct.proof.case import Least
 from symacct.proof.compiled import compiled
@@ -52,7 +54,8 @@ def relation(case: Case, depth: int = 0) -> Proof | None:  # noqa: PLR0911 (a wa
         if found := case.first(way):
             return found
     if depth < DEEPEST:
-        return residues(case, depth) or (largest(case, depth) if case.hypotheses or depth else None)
+        found = residues(case, depth) or (largest(case, depth) if case.hypotheses or depth else None)
+        return found or beyond(case, depth)
     return None
 
 
@@ -169,6 +172,17 @@ def largest(case: Case, depth: int) -> Proof | None:
             found = by_comparing(case, one, other, f"case{depth}", depth)
             if found:
                 return found
+    return None
+
+
+def beyond(case: Case, depth: int) -> Proof | None:
+    """Prove it in two cases, where a binomial is 0 in one of them: where more is taken than there is."""
+    for one in case.counts:
+        gap = normal(one.args[0] - one.args[-1]) if isinstance(one, Binomial) else Integer(0)
+        known = any(c.names == names_of(gap) for c in case.hypotheses.values())
+        ahead = [free for free in sorted(gap.free_symbols, key=str) if normal(gap.diff(free)) == 1]
+        if ahead and not known and sign_on_box(gap, 0)[0] == "mixed":
+            return by_comparing(case, ahead[0], normal(ahead[0] - gap), f"taken{depth}", depth)
     return None
 
 

@@ -25,9 +25,12 @@ if TYPE_CHECKING:
 
 SHIFT: dict[str, Any] = {"kind": "shift"}
 MOST_TERMS, MOST_SQUARES, MOST_SCALED, DEEPEST, MOST_OPERANDS = 60, 60, 600, 3, 2
+FACTS = {"floor": 2, "ceil": 2, "log": 2, "factorial": 7, "binomial": 12}
+"""How many facts of an atom are looked at; of a min or max, one for each operand."""
 Moved = dict[object, Fraction]
 Known = tuple[Prefix, dict[str, Any], Moved | None]
-ATOMS = ("floor", "ceil", "min", "max", "log")
+KEPT = ("floor", "ceil", "min", "max", "log")
+ATOMS = (*KEPT, "binomial", "factorial")
 
 
 class Finder:
@@ -223,11 +226,7 @@ class Finder:
         ]
         for name in self._atoms(value, ATOMS):
             word = self.words[name]
-            sides = range(len(word) - 1 if word[0] in {"min", "max"} else 2)
-            facts += [
-                ({"atom": word, "side": str(side)}, fact(box, {"atom": word, "side": str(side)})[0])
-                for side in sides
-            ]
+            facts += [({"atom": word, "side": str(side)}, worth) for side, worth in self.sides(word)]
         for factor, given in facts:
             for monomial in self.multipliers(value[0]):
                 worth = box.product((monomial, kernel.ONE), given)
@@ -235,6 +234,16 @@ class Finder:
                 if cleared[1] == kernel.ONE:
                     times = box.times(monomial, given[1])
                     yield self.written(times), factor, cleared
+
+    def sides(self, word: Prefix) -> Iterator[tuple[int, Ratio]]:
+        """Yield the facts of an atom by their side; of a binomial those that are seen to hold."""
+        count = FACTS.get(word[0], len(word) - 1)
+        for side in range(count):
+            try:
+                yield side, fact(self.box, {"atom": word, "side": str(side)})[0]
+            except kernel.Refused:
+                if word[0] != "binomial":
+                    raise
 
     def multipliers(self, top: Poly) -> list[Poly]:
         """Return the monomials that divide one of a sum, the small ones first."""
@@ -319,7 +328,7 @@ class Words(dict[str, Prefix]):
             return
         for part in expr[1:]:
             self.keep(part)
-        if expr[0] in ATOMS:
+        if expr[0] in KEPT:
             top, below = self.box.read(expr)
             names = (
                 [g for m in top for g, power in m if power == 1]

@@ -100,7 +100,7 @@ def unmarked(markup: str) -> str:
     return _said(ET.fromstring(f"<math>{markup}</math>"))  # noqa: S314
 
 
-def _said(node: ET.Element) -> str:
+def _said(node: ET.Element) -> str:  # noqa: PLR0911 (one for each element)
     parts = [_said(child) for child in node]
     text = node.text or ""
     if node.tag == "mo":
@@ -111,6 +111,8 @@ def _said(node: ET.Element) -> str:
         return f"10^({parts[1]})"
     if node.tag == "msub" and node[1].tag == "mtext":
         return f"{parts[0]}_{parts[1]}"
+    if node.tag == "mfrac" and node.get("linethickness") == "0":
+        return "binomial({},{})".format(*parts)
     if node.tag in SHAPES:
         return SHAPES[node.tag].format(*parts)
     joined = "".join((text, *parts))

@@ -37,7 +37,15 @@ UNIT_WORD = re.compile(r"(?<!\\)\b([^\W\d]\w*)")
 TAGS = re.compile(r"<[^>]*>|[\u2061\u2062]")
 LONG, WIDE = 100, 34
 UNSEEN = re.compile(r"\\[a-zA-Z]+|[{}^_\s\\]")
-CALLS = {"abs": "Abs", "ceil": "ceiling", "ln": "log", "max": "Max", "min": "Min"}
+CALLS = {
+    "abs": "Abs",
+    "ceil": "ceiling",
+    "ln": "log",
+    "max": "Max",
+    "min": "Min",
+    "binomial": "Binomial",
+    "factorial": "Factorial",
+}
 UNIT_SIGNS = {"*": "\u00b7", "\u00d7": "\u00b7"}
 __all__ = ["SPELLINGS", "spelled"]
 

@@ -76,7 +76,7 @@ class Context:
             return "value" if spaced or self.base_is_number() else "open"
         if before == "number":
             return "number" if spaced else "digits"
-        valued = before in CLOSING or before in {"name", "quantity"}
+        valued = before in CLOSING or before in {"name", "quantity", "!"}
         return "value" if valued and spaced else "open"
 
     def base_is_number(self) -> bool:

@@ -8,8 +8,9 @@ from unicodedata import normalize
 
 from sympy import Abs, Add, Expr, Max, Min, Mul, Pow, Rational, ceiling, floor, log, sqrt
 
+from symacct.algebra.factorials import Binomial, Factorial, counted, is_counted
 from symacct.algebra.symbols import check_name, symbol
-from symacct.errors import FormulaError
+from symacct.errors import FormulaError, SizeError
 from symacct.syntax.parser import Tree, parse
 from symacct.syntax.source import caret
 
@@ -25,8 +26,10 @@ HEAVIEST = 4000
 MOST_EXPONENT_ATOMS = 8
 FUNCTION_RULES: Mapping[str, Callable[..., Expr]] = {
     "abs": Abs,
+    "binomial": Binomial,
     "ceil": ceiling,
     "ceiling": ceiling,
+    "factorial": Factorial,
     "floor": floor,
     "ln": log,
     "log": log,
@@ -225,7 +228,13 @@ def _call(tree: Tree, parts: list[Expr], text: str) -> Expr:
         raise _error(what, tree, text, "a formula, or X = O(...)", text[tree.start : tree.end])
     if tree.name.startswith(("log", "ln")) and parts[0].is_number and not parts[0].is_positive:
         raise _error("a formula has no real value", tree, text, "the log of a positive number", str(parts[0]))
-    return _bounded(FUNCTION_RULES[tree.name](*parts), tree, text)
+    made = FUNCTION_RULES[tree.name](*parts)
+    if is_counted(made) and made.is_number:
+        try:
+            counted(made)
+        except SizeError as error:
+            raise _error(error.what, tree, text, error.expected or "", error.got or "") from None
+    return _bounded(made, tree, text)
 
 
 def read_equation(text: str, names: Collection[str]) -> tuple[str, Expr]:

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 from symacct.errors import UnitError
+from symacct.syntax.scan import RAISED
 from symacct.syntax.source import BAR, BAR_END, caret
 from symacct.syntax.tokens import Token, Tokenizer
 from symacct.syntax.words import BEHIND
@@ -23,7 +24,12 @@ TALLEST_TREE = 200
 MOST_ARGUMENTS = 16
 MOST_SHOWN = 60
 TEN = re.compile(r"(10*)[eE]\+?([0-9]+)")
-ONE_ARGUMENT = frozenset({"abs", "ceil", "ceiling", "floor", "ln", "log", "log2", "sqrt", "O", "Theta"})
+ONE_ARGUMENT = frozenset(
+    {"abs", "ceil", "ceiling", "factorial", "floor", "ln", "log", "log2", "sqrt", "O", "Theta"}
+)
+TWO_ARGUMENTS = frozenset({"binomial"})
+CLOSED = frozenset({")", "]", "}", "⌉", "⌋", "|"})
+"""What the text of a part ends in where nothing behind it can belong to what it ends in."""
 BRACKETS = {"(": ")", "[": "]", "⌈": "⌉", "⌊": "⌋", BAR: BAR_END}
 ROUNDED = {"⌈": "ceil", "⌊": "floor", BAR: "abs"}
 FACTORS = frozenset({"number", "name", "unit", "quantity", "function"})
@@ -200,7 +206,8 @@ class _Parser:
 
     def starts_factor(self) -> bool:
         token, before = self.peek(), self.tokens[self.place - 1].kind
-        if token.kind == "number" and (before in FACTORS or before == "raised"):
+        closed = self.tokens[self.place - 1].text == "!"
+        if token.kind == "number" and (before in FACTORS or before == "raised" or closed):
             expected = "an operator between them"
             raise self.fail(
                 "a number stands directly behind another factor", token, expected, "write * or ^ between"
@@ -237,7 +244,7 @@ class _Parser:
         return Tree("negative", start, tree.end, (tree,)) if negative else tree
 
     def power(self) -> Tree:
-        base = self.atom()
+        base = self.factorials(self.atom())
         token = self.peek()
         if token.kind == "raised":
             self.next()
@@ -249,9 +256,48 @@ class _Parser:
         else:
             return base
         raised = Tree("power", base.start, exponent.end, (base, exponent))
+        last = self.tokens[self.place - 1]
+        if "!" in {self.peek().text, last.text}:
+            raise self.unclear_factorial(last if last.text == "!" else self.peek(), raised)
         if base.form == "number" and self.peek().kind == "unit":
             return self.amount(raised)
         return raised
+
+    def factorials(self, base: Tree) -> Tree:
+        """Read the sign of a factorial behind a number, a name, a function or a bracket.
+
+        Raises:
+            FormulaError: it is not clear what it is of: ``n!!``, ``5 GB!``.
+        """
+        sign = self.takes("!")
+        if sign is None:
+            return base
+        amount = base.form == "product" and base.parts[-1].form == "unit"
+        made = Tree("call", base.start, sign.end, (base,), "factorial")
+        closed = self.tokenizer.source.text[base.end - 1 : base.end] in CLOSED
+        if base.form == "unit" or (amount and not closed):
+            expected = "a number, a name or a bracket in front of it"
+            raise self.fail("a factorial is that of an integer, without a unit", sign, expected)
+        if self.peek().text == "!" or (base.form == "call" and not closed):
+            raise self.unclear_factorial(sign, made)
+        return made
+
+    def unclear_factorial(self, sign: Token, before: Tree) -> FormulaError:
+        """Return the error for ``n!!``, ``√n!`` and ``2^n!``."""
+        text = self.tokenizer.source.text
+        inside = before.parts[-1]
+        whole, part = (text[one.start : one.end].strip() for one in (before, inside))
+        if before.form == "power":
+            base, bare = text[before.parts[0].start : before.parts[0].end].strip(), part.removesuffix("!")
+            fix = f"write {base}^({bare}!) or ({base}^{bare})!"
+            fix = f"write ({whole})!" if bare and bare[0] in RAISED else fix
+        elif inside.name == "sqrt":
+            fix = f"write ({part})! or √({part[1:]}!)"
+        else:
+            fix = f"write ({whole})! for the factorial of a factorial"
+        if len(fix) > MOST_SHOWN or "\\" in fix:
+            fix = "put a bracket around what the factorial is of"
+        return self.fail("it is unclear what this factorial is of", sign, "a bracket", fix)
 
     def exponent(self) -> Tree:
         """Read an exponent; a unit behind a number that is one belongs to the power."""
@@ -367,10 +413,11 @@ class _Parser:
         while self.takes(","):
             arguments.append(self.sum())
         closed = self.close(opened)
-        most = 1 if name in ONE_ARGUMENT else MOST_ARGUMENTS
-        if len(arguments) > most:
-            expected = f"{most} argument{'s at most' if most > 1 else ''}"
-            what = f"{name} has {len(arguments)} arguments"
+        two = name in TWO_ARGUMENTS
+        most = 1 if name in ONE_ARGUMENT else 2 if two else MOST_ARGUMENTS
+        if len(arguments) > most or (two and len(arguments) < most):
+            expected = f"{most} argument{'' if most == 1 else 's' if two else 's at most'}"
+            what = f"{name} has {len(arguments)} argument{'s' if len(arguments) > 1 else ''}"
             raise self.fail(what, function, expected)
         return Tree("call", function.start, closed.end, tuple(arguments), name)
 

@@ -75,8 +75,18 @@ UPRIGHT = (
 )
 CALLS = ("max", "min", "log", "ln", "sqrt")
 FRACTIONS = ("frac", "dfrac", "tfrac", "cfrac")
+BINOMIALS = ("binom", "dbinom", "tbinom")
 KNOWN = sorted(
-    {*filter(str.isalpha, PLAIN), *UPRIGHT, *CALLS, *FRACTIONS, *COMMANDS, "mathcal", "allowbreak"}
+    {
+        *filter(str.isalpha, PLAIN),
+        *UPRIGHT,
+        *CALLS,
+        *FRACTIONS,
+        *BINOMIALS,
+        *COMMANDS,
+        "mathcal",
+        "allowbreak",
+    }
 )
 NEAR = 0.75
 ADVICE = {
@@ -84,6 +94,7 @@ ADVICE = {
     "arg": "write it alone on the left, in plain text: argmin_k(FORMULA) = FORMULA",
     "sum": "write the sum in closed form: n*(n+1)/2",
     "prod": "write the product in closed form",
+    "choose": "write \\binom{n}{k}",
 }
 """Commands that many know and that are read in another form."""
 ARROW = re.compile("->|→")
@@ -274,7 +285,7 @@ class Source:
             raise self.error("an argument is missing", start, expected="an argument in braces", got=got)
         self._emit(closed, self.place - 1, self.place)
 
-    def _command(self, depth: int) -> None:
+    def _command(self, depth: int) -> None:  # noqa: C901 (one for each kind)
         start = self.place
         match = COMMAND.match(self.text, start, self.last)
         name = match[1] if match else ""
@@ -290,6 +301,8 @@ class Source:
         elif name in FRACTIONS:
             self._argument("((", ")/", depth, start)
             self._argument("(", "))", depth)
+        elif name in BINOMIALS:
+            self._binomial(start, depth)
         elif name == "sqrt" and self.text[self.place : self.place + 1] == "[":
             self._root(depth, start)
         elif name in CALLS:
@@ -302,6 +315,11 @@ class Source:
             self._argument("", "", depth)
         else:
             raise self._unknown(name, start)
+
+    def _binomial(self, start: int, depth: int) -> None:
+        self._emit(f"{FUNCTION}binomial{CLOSE}", start, self.place)
+        self._argument("((", "),", depth, start)
+        self._argument("(", "))", depth)
 
     def _below(self) -> str:
         """Pass the subscript of a Greek letter; return it with its mark, or nothing."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
 FUNCTIONS = (
-    *("abs", "ceil", "ceiling", "floor", "ln", "log", "log2", "max", "min", "sqrt"),
+    *("abs", "binomial", "ceil", "ceiling", "factorial", "floor", "ln", "log", "log2", "max", "min", "sqrt"),
     *("O", "Theta"),
 )
 CALLED = frozenset(FUNCTIONS) - {"O", "Theta"}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sympy import Abs, Max, Min, Pow, Sum, ceiling, floor, log
 
+from symacct.algebra.factorials import Binomial, Factorial
 from symacct.errors import RuleError
 
 if TYPE_CHECKING:
@@ -15,7 +16,17 @@ if TYPE_CHECKING:
 
     from sympy import Expr
 
-CALLS = {Max: "max", Min: "min", floor: "floor", ceiling: "ceil", log: "log", Abs: "abs", Pow: "^"}
+CALLS = {
+    Max: "max",
+    Min: "min",
+    floor: "floor",
+    ceiling: "ceil",
+    log: "log",
+    Abs: "abs",
+    Pow: "^",
+    Binomial: "binomial",
+    Factorial: "factorial",
+}
 SHUFFLED = frozenset({"+", "*", "max", "min"})
 SHORTEST = 30
 """Characters from which on a part that stands in several places is written once."""

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 SECONDS = 5.0
 ABOUT = ("=", "~")
 ORDERS = ("O", "Theta")
-ROUNDED = frozenset({"floor", "ceil", "ceiling"})
+ROUNDED = frozenset({"floor", "ceil", "ceiling", "binomial", "factorial"})
 
 
 class Read:

@@ -23,6 +23,7 @@ _CHINESE = {
     "holds only where {0}": "仅当 {0} 时成立",
     "a division by 0": "除数为 0",
     "a root of a negative number": "负数开方",
+    "a factorial or binomial of what is no whole number": "对非自然数取阶乘或二项式系数",
     "a logarithm of a number that is not positive": "非正数取对数",
     "too large to be written out": "数过大，无法写出",
     "too close to a whole number to be told apart": "过于接近整数，无法分辨",

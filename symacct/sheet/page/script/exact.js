@@ -152,6 +152,35 @@ function logarithm(value) {
   return order(value, ONE) === 0 ? ZERO : double(Math.log(toDouble(value)));
 }
 
+const MOST_FACTORS = 1500n;
+
+/** What a factorial or a binomial is taken of: an integer, of at least 0 where that is asked for. */
+function counted(value, least) {
+  if (!isExact(value) || value.d !== 1n || (least !== undefined && value.n < least)) {
+    throw new Refusal("a factorial or binomial of what is no whole number");
+  }
+  return value.n;
+}
+
+function factorial(value) {
+  const whole = counted(value, 0n);
+  if (whole > MOST_FACTORS) throw new Refusal("too large to be written out");
+  let found = 1n;
+  for (let factor = 2n; factor <= whole; factor += 1n) found *= factor;
+  return fraction(found);
+}
+
+/** The number of ways to take some of a number of things: 0 for fewer than none, and for more than there are. */
+function binomial(above, below) {
+  const [whole, taken] = [counted(above, 0n), counted(below)];
+  const few = taken < whole - taken ? taken : whole - taken;
+  if (few < 0n) return ZERO;
+  if (few > MOST_FACTORS) throw new Refusal("too large to be written out");
+  let found = 1n;
+  for (let step = 1n; step <= few; step += 1n) found = (found * (whole - few + step)) / step;
+  return fraction(found);
+}
+
 function floor(value) {
   if (isExact(value)) {
     const { n, d } = value;

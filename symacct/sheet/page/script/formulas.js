@@ -10,6 +10,8 @@ const RULES = {
   "ceil": ([value]) => negative(floor(negative(value))),
   "abs": ([value]) => largest(value, negative(value)),
   "log": ([value]) => logarithm(value),
+  "factorial": ([value]) => factorial(value),
+  "binomial": ([above, below]) => binomial(above, below),
 };
 const READ = new Map();
 const MOST_TERMS = 100000n;
