@@ -17,7 +17,8 @@ from symacct.derivation.traffic import Traffic, Traffics
 from symacct.derivation.work import Row, backward_work, forward_work, optimizer_work
 from symacct.derivation.workload import caches, living, prepared, without_empty
 from symacct.errors import UnknownNameError, UsageError, nearest, unknown
-from symacct.peaks.again import traffic_again, work_again
+from symacct.peaks.again import work_again
+from symacct.peaks.again_traffic import TrafficsAgain
 from symacct.peaks.course import Course
 from symacct.peaks.placement import left
 from symacct.terms import PEAKS, QUANTITIES
@@ -137,9 +138,11 @@ class Derived:
     @cached_property
     def traffic(self) -> tuple[Traffic, ...]:
         """Elements moved, under the byte account of the convention."""
-        rows = Traffics(self.step, self.policy.optimizer).rows(self.convention.bytes)
-        again = traffic_again(self.one_pass, rows, self.convention.bytes) if self.recomputes else ()
-        return (*rows, *again)
+        if self.recomputes:
+            found: Traffics = TrafficsAgain(self.step, self.policy.optimizer, self.one_pass)
+        else:
+            found = Traffics(self.step, self.policy.optimizer)
+        return found.rows(self.convention.bytes)
 
     @cached_property
     def saved_when(self) -> tuple[tuple[Saved, ...], tuple[Condition, ...]]:
