@@ -135,14 +135,27 @@ class Derived:
         again = work_again(self.one_pass, self.forward_work) if self.recomputes else ()
         return (*self.forward_work, *backward_work(self.step, self.forward_work), *again, *update)
 
-    @cached_property
+    @property
     def traffic(self) -> tuple[Traffic, ...]:
         """Elements moved, under the byte account of the convention."""
+        return (*self.traffic_once, *self.traffic_again)
+
+    @cached_property
+    def _traffics(self) -> Traffics:
         if self.recomputes:
-            found: Traffics = TrafficsAgain(self.step, self.policy.optimizer, self.one_pass)
-        else:
-            found = Traffics(self.step, self.policy.optimizer)
-        return found.rows(self.convention.bytes)
+            return TrafficsAgain(self.step, self.policy.optimizer, self.one_pass)
+        return Traffics(self.step, self.policy.optimizer)
+
+    @cached_property
+    def traffic_once(self) -> tuple[Traffic, ...]:
+        """Elements moved by all but what runs again."""
+        return self._traffics.rows(self.convention.bytes)
+
+    @cached_property
+    def traffic_again(self) -> tuple[Traffic, ...]:
+        """Elements moved by what runs again in backward."""
+        traffics = self._traffics
+        return traffics.rows_again(self.convention.bytes) if isinstance(traffics, TrafficsAgain) else ()
 
     @cached_property
     def saved_when(self) -> tuple[tuple[Saved, ...], tuple[Condition, ...]]:

@@ -163,7 +163,7 @@ class Enumeration:
         return found
 
     def joins(self, left, right, *, again):
-        """Say whether two nodes are one: no contraction, the same iteration, nothing between that parts them."""
+        """Say whether two nodes are one: no contraction, one iteration, nothing between that parts them."""
         if left.at != right.at or left.node.op.contracted() or right.node.op.contracted():
             return False
         nodes = self.step.graph.nodes
@@ -179,7 +179,7 @@ class Enumeration:
 
     @cached_property
     def read_back(self):
-        """Names of storages that backward reads as they are, of those it reads a copy of, segments it wakes."""
+        """Names of storages that backward reads as they are, and as copies; the segments that it wakes."""
         ran = {(one.node.label, one.at) for _, ones in self.passes for one in ones}
         own, copies, awake = set(), set(), {segment for segment, _ in self.passes}
         for one in self.backward:

@@ -53,12 +53,17 @@ class TrafficsAgain(Traffics):
             node.label: (node, path) for node, path in walk(step.graph.nodes) if isinstance(node, Node)
         }
 
-    def rows(self, account: str) -> tuple[Traffic, ...]:
-        """Return the rows of an account, those of what runs again last."""
+    def rows_again(self, account: str) -> tuple[Traffic, ...]:
+        """Return the rows of what runs again.
+
+        Raises:
+            RuleError: in which iterations an op runs again has no formula.
+        """
         if account == "compulsory":
-            return (*super().rows(account), *self._touched_again())
-        again = self._fused_again() if account == "fused" else self._alone_again(issued=account == "issued")
-        return (*super().rows(account), *again)
+            return tuple(self._touched_again())
+        if account == "fused":
+            return tuple(self._fused_again())
+        return tuple(self._alone_again(issued=account == "issued"))
 
     # ---- the forward pass ----
 

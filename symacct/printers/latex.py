@@ -6,7 +6,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from symacct.printers.walk import ATOM, POWER, PRODUCT, SUM, Notation, Piece, write
+from symacct.printers.walk import ATOM, CASES, POWER, PRODUCT, SUM, Notation, Piece, write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -134,6 +134,13 @@ def _power(base: Piece, exponent: Piece) -> Piece:
 
 
 def _call(name: str, arguments: Sequence[Piece]) -> Piece:
+    if name == CASES:
+        pairs = zip(arguments[::2], arguments[1::2], strict=True)
+        rows = (
+            f"{behind.text} & \\text{{where }} {of.text} \\text{{ is the largest}}" for of, behind in pairs
+        )
+        inside = " \\\\ ".join(rows)
+        return Piece(f"\\begin{{cases}} {inside} \\end{{cases}}", ATOM)
     inside = ", ".join(argument.text for argument in arguments)
     if name in WRAPS:
         before, after = WRAPS[name]
