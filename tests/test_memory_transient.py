@@ -10,6 +10,7 @@ from symacct.account import derive
 from symacct.algebra.evaluate import evaluate
 from symacct.algebra.symbols import symbol
 from symacct.algebra.winner import AtLargest
+from symacct.cli.main import main
 from symacct.errors import RuleError
 from symacct.peaks.timeline import at_sizes, deaths, sizes_at
 from symacct.printers import latex, mathml, text
@@ -121,3 +122,12 @@ def test_formulas_go_with_those_of_the_peak():
     wholes = {whole for whole, _ in account.transients()}
     assert set(account.candidates()) <= wholes
     assert "memory.transient" in account
+
+
+def test_the_page_shows_each_with_its_region(capsys):
+    """With every formula; and from which counts on, where that is not where those of the peak begin."""
+    assert main(["memory", "mlp", "--precision", "fp32", "--all"]) == 0
+    out = capsys.readouterr().out
+    assert "  8*B*D + 8 where D >= B, 2*B >= D\n  4*B*D + 8 where D >= 2*B\n  for L >= 3\n" in out
+    assert main(["memory", "mlp", "--precision", "fp32"]) == 0
+    assert "transient" not in capsys.readouterr().out
