@@ -5,6 +5,7 @@ from random import Random
 import pytest
 from bytes_oracle import Enumeration
 from random_graphs import random_graph
+from test_memory_small import growing
 
 from symacct.account import derive
 from symacct.algebra.evaluate import evaluate
@@ -85,7 +86,7 @@ def test_shipped_graphs_agree_with_enumeration(name, policy):
     labels = {part for node, _ in walk(graph.nodes) for part in node.label.split("/")}
     if policy.startswith("selective") and not {*policy.split(":")[1].split("+")} <= labels:
         return
-    for count in (1, 2, 4, 7) if name in ("mlp", "deep_linear") else (1, 3):
+    for count in (1, 2, 4, 7) if name in ("mlp", "deep_linear") else (3,):
         bound = graph.bind({**SHIPPED[name], "L": count})
         oracle = enumerated(bound, policy)
         assert agrees(bound, policy, oracle, {}) >= 3
@@ -114,6 +115,16 @@ def test_random_graphs_agree_with_enumeration(seed):
     for policy in policies:
         agrees(bound, policy, enumerated(bound, policy), {})
         in_order(bound, policy)
+
+
+@pytest.mark.parametrize("policy", ["every:2", "store-nothing", "store-nothing:full"])
+def test_sizes_that_grow_from_iteration_to_iteration(policy):
+    """What an op moves is summed over the iterations in which it runs again."""
+    graph = growing().bind({"B": 2, "D": 3})
+    for count in (4, 6):
+        oracle = enumerated(graph.bind({"L": count}), policy)
+        assert agrees(graph.bind({"L": count}), policy, oracle, {}) >= 3
+        assert agrees(graph, policy, oracle, {"L": count}) >= 3
 
 
 def in_order(graph, policy):
@@ -188,11 +199,30 @@ def test_weights_that_backward_does_not_read():
 
     def layer(x):
         y = b.einsum("B D, D E -> B E", x, b.weight("w", "D E", E="D"))
-        return b.relu(b.add(y, b.weight("bias", "D")))
+        return b.relu(b.add(y, b.weight("bias", "E", E="D")))
 
     graph = b.build(b.repeat("L", layer, b.input("x", "B D")))
     again = rows(account(graph, "every:2", "compulsory"), "recompute")
     assert ("recompute", "layers/bias", False, "D*L") in again
+
+
+@pytest.mark.parametrize(
+    ("policy", "touched"),
+    [("every:k", "D*L - D*L/k"), ("every:2", "D*L/2"), ("store-nothing", "D*L - D"), ("every:2:full", "D*L")],
+)
+def test_weights_that_are_not_reached(policy, touched):
+    """A bias at the end of a layer is not read again where a segment ends: backward does not need the sum."""
+    b = Builder("straight", "B D L")
+
+    def layer(x):
+        y = b.einsum("B D, D E -> B E", x, b.weight("w", "D E", E="D"))
+        return b.add(y, b.weight("bias", "E", E="D"))
+
+    graph = b.build(b.repeat("L", layer, b.input("x", "B D", grad=True)))
+    again = [
+        row for row in rows(account(graph, policy, "compulsory"), "recompute") if row[1] == "layers/bias"
+    ]
+    assert [row[-1] for row in again] == [touched]
 
 
 def test_a_weight_touched_in_some_iterations_is_refused_or_bound():
