@@ -117,6 +117,24 @@ def test_random_graphs_agree_with_enumeration(seed):
         in_order(bound, policy)
 
 
+@pytest.mark.parametrize("keep", [(), ("up/matmul",), ("exp",), ("up/matmul", "tanh")])
+def test_regions_of_the_graph_itself(keep):
+    """What is kept in a region is not run again, and ends no run; forward writes it."""
+    b = Builder("own", "B D F L")
+
+    def inner(x):
+        h = b.tanh(b.linear(x, "D -> F", name="up"))
+        return b.linear(b.square(b.add(b.exp(h), h)), "F -> D", name="down")
+
+    x = b.input("x", "B D", grad=True)
+    again = b.repeat("L", lambda x: b.add(x, b.remat(inner, x, name="ffn", keep=keep)), x)
+    graph = b.build(again).bind({"B": 2, "D": 3, "F": 4})
+    for count in (2, 5):
+        oracle = enumerated(graph.bind({"L": count}), "none")
+        assert agrees(graph.bind({"L": count}), "none", oracle, {}) >= 3
+        agrees(graph, "none", oracle, {"L": count})
+
+
 @pytest.mark.parametrize("policy", ["every:2", "store-nothing", "store-nothing:full"])
 def test_sizes_that_grow_from_iteration_to_iteration(policy):
     """What an op moves is summed over the iterations in which it runs again."""
