@@ -21,6 +21,7 @@ from symacct.derivation.lora import adapted
 from symacct.errors import RuleError, UsageError, unknown
 from symacct.holdings import Holdings
 from symacct.nodes import Graph
+from symacct.peaks.transient import holds_from
 from symacct.policy import Policy, whole_or_symbol
 from symacct.policy import checkpoint as named_checkpoint
 from symacct.policy import precision as named_precision
@@ -38,6 +39,9 @@ FORWARD = ("params", "tokens", "flops.forward", "memory.parameters", "memory.kv_
 
 AGAIN = ("flops.recompute", "flops.hardware", "bytes.backward", "bytes.step", "intensity.step")
 """Quantities that hold what runs again in backward."""
+
+FUSED = ("bytes.forward", "intensity.forward")
+"""Quantities that hold, in the account ``fused``, what the forward pass does not write but runs again."""
 
 
 class Account(Holdings, Mapping[str, Quantity]):
@@ -76,9 +80,12 @@ class Account(Holdings, Mapping[str, Quantity]):
         self.require(name)
         when = self.graph.conditions if name.startswith(FORWARD) else self.conditions
         if name in PEAKS:
-            return Quantity(self.peak(name), unit_of(name), merge((*when, *self.course.conditions)))
+            found = self.peak(name)
+            own = holds_from(self.course) if name == "memory.transient" else self.course.conditions
+            return Quantity(found, unit_of(name), merge((*when, *own)))
         kept = name in ("memory.activations", "memory.data")
-        if self.recomputes and (kept or name.startswith(AGAIN)):
+        again = (*AGAIN, *FUSED) if self.convention.bytes == "fused" else AGAIN
+        if self.recomputes and (kept or name.startswith(again)):
             when = merge((*when, *self.course.conditions))
         elif kept:
             when = merge((*when, *self.saved_when[1]))
@@ -93,13 +100,8 @@ class Account(Holdings, Mapping[str, Quantity]):
         return sum(1 for _ in self)
 
     def __contains__(self, name: object) -> bool:
-        """Say whether there is a quantity of this name; nothing is derived.
-
-        What is transient at the peak is one formula at sizes alone, and not named where some are free.
-        """
-        if not isinstance(name, str) or not self.has(name):
-            return False
-        return name != "memory.transient" or not self.graph.order
+        """Say whether there is a quantity of this name; nothing is derived."""
+        return isinstance(name, str) and self.has(name)
 
     __eq__ = object.__eq__
     __hash__ = object.__hash__
@@ -161,7 +163,8 @@ class Account(Holdings, Mapping[str, Quantity]):
                 work = self.forward_work if phase == "forward" else self.work
                 rows = tuple(terms.priced(work, self.convention, phase, matmul=flag))
             else:
-                rows = tuple(terms.moved(self.traffic, self.policy, phase, written=flag))
+                moving = self.traffic_again if phase == "recompute" else self.traffic_once
+                rows = tuple(terms.moved(moving, self.policy, phase, written=flag))
             kept = tuple(self._accumulated(term) for term in rows if term.expr != 0)
             self._parts[key] = kept, total(term.expr for term in kept)
         return self._parts[key]

@@ -17,7 +17,8 @@ from symacct.derivation.traffic import Traffic, Traffics
 from symacct.derivation.work import Row, backward_work, forward_work, optimizer_work
 from symacct.derivation.workload import caches, living, prepared, without_empty
 from symacct.errors import UnknownNameError, UsageError, nearest, unknown
-from symacct.peaks.again import traffic_again, work_again
+from symacct.peaks.again import work_again
+from symacct.peaks.again_traffic import TrafficsAgain
 from symacct.peaks.course import Course, course_of
 from symacct.peaks.placement import left
 from symacct.terms import PEAKS, QUANTITIES
@@ -134,12 +135,27 @@ class Derived:
         again = work_again(self.one_pass, self.forward_work) if self.recomputes else ()
         return (*self.forward_work, *backward_work(self.step, self.forward_work), *again, *update)
 
-    @cached_property
+    @property
     def traffic(self) -> tuple[Traffic, ...]:
         """Elements moved, under the byte account of the convention."""
-        rows = Traffics(self.step, self.policy.optimizer).rows(self.convention.bytes)
-        again = traffic_again(self.one_pass, rows, self.convention.bytes) if self.recomputes else ()
-        return (*rows, *again)
+        return (*self.traffic_once, *self.traffic_again)
+
+    @cached_property
+    def _traffics(self) -> Traffics:
+        if self.recomputes:
+            return TrafficsAgain(self.step, self.policy.optimizer, self.one_pass)
+        return Traffics(self.step, self.policy.optimizer)
+
+    @cached_property
+    def traffic_once(self) -> tuple[Traffic, ...]:
+        """Elements moved by all but what runs again."""
+        return self._traffics.rows(self.convention.bytes)
+
+    @cached_property
+    def traffic_again(self) -> tuple[Traffic, ...]:
+        """Elements moved by what runs again in backward."""
+        traffics = self._traffics
+        return traffics.rows_again(self.convention.bytes) if isinstance(traffics, TrafficsAgain) else ()
 
     @cached_property
     def saved_when(self) -> tuple[tuple[Saved, ...], tuple[Condition, ...]]:

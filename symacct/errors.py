@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from symacct.nodes import Graph
-
 FIELDS = ("where", "expected", "got", "fix")
 SHOWN_NAMES = 12
 CLOSE = 0.5
@@ -131,7 +129,7 @@ class DisagreementError(SymacctError):
         facts: as in every error.
     """
 
-    def __init__(self, what: str, *, graph: Graph | None = None, **facts: str | None) -> None:
+    def __init__(self, what: str, *, graph: object = None, **facts: str | None) -> None:
         """Keep the graph, by which whoever tells of the fault identifies it."""
         super().__init__(what, **facts)
         self.graph = graph

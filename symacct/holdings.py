@@ -10,14 +10,16 @@ from sympy import Max
 
 from symacct import terms
 from symacct.algebra.normal import normal, total
+from symacct.algebra.winner import AtLargest
 from symacct.derivation.growth import cached_tokens
 from symacct.derivation.ranges import over
 from symacct.derivation.static import scales, trained
 from symacct.derivation.workload import caches
 from symacct.derived import Derived
-from symacct.errors import RuleError, unknown
+from symacct.errors import unknown
 from symacct.ops.optimizer import RULES
 from symacct.peaks.invariants import check
+from symacct.peaks.transient import transients
 from symacct.terms import PEAKS, STATIC, Term, unit_of
 
 if TYPE_CHECKING:
@@ -151,18 +153,16 @@ class Holdings(Derived):
         found = self.candidates(name)
         return found[0] if len(found) == 1 else Max(*found, evaluate=False)
 
-    def _transient(self) -> Expr:
-        """Return the peak less the categories alive then, where one formula is the peak at all sizes.
+    def transients(self) -> tuple[tuple[Expr, Expr], ...]:
+        """Return formulas of which the peak is the largest, each with what is transient where it is.
 
-        Raises:
-            RuleError: which formula is the peak depends on the sizes.
+        Where several of them are the peak, the least of what is transient counts; see
+        :func:`symacct.peaks.transient.transients`.
         """
-        found = self.course.parts(self.weigh(saved=False))
-        if len(found) > 1:
-            raise RuleError(
-                f"what is transient at the peak of graph {self.graph.name} depends on the sizes",
-                expected="sizes at which one formula is the peak",
-                got=f"{len(found)} formulas, one for each region",
-                fix="bind the sizes (--at)",
-            )
-        return self.course.restored(found[0])
+        beside = self.beside("memory.peak")
+        found = transients(self.course, self.weigh(saved=False))
+        return tuple((normal(whole + beside), rest) for whole, rest in found)
+
+    def _transient(self) -> Expr:
+        """Return the peak less the categories alive then: one formula for each that the peak may be."""
+        return AtLargest(*(expr for pair in self.transients() for expr in pair))

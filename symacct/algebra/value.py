@@ -14,6 +14,7 @@ from symacct.algebra.normal import normal
 from symacct.algebra.summation import sum_over
 from symacct.algebra.symbols import as_expr
 from symacct.algebra.tables import as_number
+from symacct.algebra.winner import AtLargest, at_largest
 from symacct.errors import RuleError, SizeError
 
 if TYPE_CHECKING:
@@ -142,6 +143,7 @@ FUNCTIONS: dict[type[Expr], Callable[..., Value]] = {
     ceiling: _rounded(lambda value: -(-value.numerator // value.denominator), ceiling),
     floor: _rounded(lambda value: value.numerator // value.denominator, floor),
     Max: max,
+    AtLargest: at_largest,
     Min: min,
     Abs: abs,
     log: _log,

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
 
-    from symacct.nodes import Graph
-
 VERBS = {
     "derive": "the formulas of a graph, with where each term comes from",
     "show": "the graph and its derived backward pass",
@@ -132,10 +130,11 @@ def _verbs() -> str:
     return "verbs:\n" + "".join(f"  {name:<10} {meaning}\n" for name, meaning in VERBS.items()) + "\n"
 
 
-def _fingerprint(graph: Graph) -> str:
+def _fingerprint(graph: object) -> str:
+    from symacct.nodes import Graph
     from symacct.proof.rests import fingerprint
 
-    return fingerprint(graph)
+    return fingerprint(graph) if isinstance(graph, Graph) else "of no graph"
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -10,6 +10,7 @@ compulsory
     the touched elements of graph inputs, weights and outputs, once.
 
 Views cost nothing in all four, and compulsory <= fused <= algorithmic <= issued.
+What runs again in backward is a pass of its own; see :mod:`symacct.peaks.again_traffic`.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from sympy import Expr
 
     from symacct.derivation.differentiate import Step
-    from symacct.derivation.ranges import Box
+    from symacct.derivation.ranges import Box, Range
     from symacct.nodes import Step_
     from symacct.tensor import Tensor
 
@@ -62,7 +63,7 @@ class Traffic:
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class Run:
     """Nodes that count as one: a single op, or a fused run."""
 
     nodes: tuple[Node, ...]
@@ -71,6 +72,7 @@ class _Run:
 
     @property
     def label(self) -> str:
+        """The label of the op, or of the first and the last one."""
         return (
             self.nodes[0].label
             if len(self.nodes) == 1
@@ -79,7 +81,7 @@ class _Run:
 
 
 @dataclass(slots=True)
-class _Reads:
+class Reads:
     """Reads of one storage: parts read whole, by iterations; other amounts; which the data chooses."""
 
     boxes: dict[str, list[Box]] = field(default_factory=lambda: defaultdict(list))
@@ -141,7 +143,7 @@ class Traffics:
 
     # ---- runs ----
 
-    def _runs(self, nodes: Sequence[Step_], phase: str, path: Path = (), *, fused: bool) -> Iterator[_Run]:
+    def _runs(self, nodes: Sequence[Step_], phase: str, path: Path = (), *, fused: bool) -> Iterator[Run]:
         """Split a body into runs: single ops, or maximal stretches of ops that are not contractions."""
         stretch: list[Node] = []
         for node in nodes:
@@ -151,14 +153,14 @@ class Traffics:
                 stretch.append(node)
                 continue
             if stretch:
-                yield _Run(tuple(stretch), path, phase)
+                yield Run(tuple(stretch), path, phase)
                 stretch = []
             if isinstance(node, Repeat):
                 yield from self._runs(node.body, phase, (*path, node), fused=fused)
             else:
-                yield _Run((node,), path, phase)
+                yield Run((node,), path, phase)
         if stretch:
-            yield _Run(tuple(stretch), path, phase)
+            yield Run(tuple(stretch), path, phase)
 
     def source(self, name: str) -> tuple[str, str]:
         """Return the tensor whose elements a read of ``name`` touches, and the storage it lies in.
@@ -177,45 +179,51 @@ class Traffics:
             name = node.ins[0]
         return touched or name, name
 
-    def _touched(self, name: str, amount: Expr) -> tuple[str, str, Expr]:
+    def _touched_part(self, name: str, amount: Expr) -> tuple[str, str, Expr]:
         """Return the touched tensor, its storage, and the elements read, views taken into account."""
         part, root = self.source(name)
         if part != name and same(amount, self.tensors[name].numel):
             amount = self.tensors[part].numel
         return part, root, amount
 
-    def _amounts(self, node: Node) -> Iterator[tuple[str, str, Expr]]:
+    def amounts(self, node: Node) -> Iterator[tuple[str, str, Expr]]:
+        """Yield what a node reads each time that it runs: the tensor, its storage, how many elements."""
         ins, outs = [self.tensors[n] for n in node.ins], [self.tensors[n] for n in node.outs]
         for name, amount in zip(node.ins, node.op.reads(ins, outs), strict=True):
             if amount != 0:
-                yield self._touched(name, amount)
+                yield self._touched_part(name, amount)
 
     # ---- rows ----
 
-    def _row(self, run: _Run, name: str, elements: Expr, *, written: bool) -> Traffic:
-        return self._made(run.label, run.path, run.phase, name, over(elements, run.path), written=written)
+    def _row(self, run: Run, name: str, elements: Expr, *, written: bool) -> Traffic:
+        return self.made(run.label, run.path, run.phase, name, over(elements, run.path), written=written)
 
-    def _made(
+    def made(
         self, label: str, path: Path, phase: str, name: str, elements: Expr, *, written: bool
     ) -> Traffic:
+        """Return a row of this many elements, all iterations together."""
         t = self.tensors[name]
         role = self.roles.get(name, t.role)
         return Traffic(label, tuple(r.name for r in path), phase, written, name, t.dtype, role, elements)
 
-    def _reads(self, run: _Run) -> Iterator[Traffic]:
-        """Yield what a run reads from outside: each storage once, or the touched parts of it."""
-        made = {name for node in run.nodes for name in node.outs}
-        parts: dict[str, dict[str, list[Expr]]] = defaultdict(lambda: defaultdict(list))
-        for node in run.nodes:
-            for part, root, amount in self._amounts(node):
-                if root not in made:
-                    parts[root][part].append(amount)
-        chosen = self._chosen(run.nodes)
-        for root, touched in parts.items():
-            row = self._row(run, root, self._once(root, touched), written=False)
+    def _reads(self, run: Run) -> Iterator[Traffic]:
+        """Yield what a run reads from outside."""
+        chosen = self.chosen(run.nodes)
+        for root, elements in self.read_by(run.nodes).items():
+            row = self._row(run, root, elements, written=False)
             yield replace(row, bound=True) if root in chosen else row
 
-    def _chosen(self, nodes: Iterable[Node]) -> set[str]:
+    def read_by(self, nodes: Sequence[Node]) -> dict[str, Expr]:
+        """Return what nodes that run as one read from outside: each storage once, or the touched parts."""
+        made = {name for node in nodes for name in node.outs}
+        parts: dict[str, dict[str, list[Expr]]] = defaultdict(lambda: defaultdict(list))
+        for node in nodes:
+            for part, root, amount in self.amounts(node):
+                if root not in made:
+                    parts[root][part].append(amount)
+        return {root: self._once(root, touched) for root, touched in parts.items()}
+
+    def chosen(self, nodes: Iterable[Node]) -> set[str]:
         """Return the storages of which the data chooses what is read."""
         return {self.source(node.ins[slot])[1] for node in nodes for slot in node.op.chosen}
 
@@ -230,14 +238,18 @@ class Traffics:
             amounts += [whole] if complete else list(reads)
         return total(amounts)
 
-    def _writes(self, run: _Run, escaping: set[str] | None) -> Iterator[Traffic]:
+    def written(self, node: Node) -> Iterator[tuple[str, Expr]]:
+        """Yield what a node writes, with how many elements each time that it runs."""
+        ins, outs = [self.tensors[n] for n in node.ins], [self.tensors[n] for n in node.outs]
+        yield from zip(node.outs, node.op.writes(ins, outs), strict=True)
+
+    def _writes(self, run: Run, escaping: set[str] | None) -> Iterator[Traffic]:
         for node in run.nodes:
-            ins, outs = [self.tensors[n] for n in node.ins], [self.tensors[n] for n in node.outs]
-            for name, amount in zip(node.outs, node.op.writes(ins, outs), strict=True):
+            for name, amount in self.written(node):
                 if escaping is None or name in escaping or node.op.contracted():
                     yield self._row(run, name, amount, written=True)
 
-    def _issued(self, run: _Run) -> Iterator[Traffic]:
+    def _issued(self, run: Run) -> Iterator[Traffic]:
         (node,) = run.nodes
         ins, outs = [self.tensors[n] for n in node.ins], [self.tensors[n] for n in node.outs]
         for name, amount in zip(node.ins, node.op.issues(ins, outs), strict=True):
@@ -245,7 +257,7 @@ class Traffics:
                 yield self._row(run, name, amount, written=False)
         yield from self._writes(run, None)
 
-    def _escaping(self, runs: Sequence[_Run]) -> set[str]:
+    def _escaping(self, runs: Sequence[Run]) -> set[str]:
         """Return the storages that are read outside of the run that makes them, or kept."""
         home = {name: at for at, run in enumerate(runs) for node in run.nodes for name in node.outs}
         out = {
@@ -254,15 +266,27 @@ class Traffics:
             for node in run.nodes
             for name in node.ins
             for root in (self.source(name)[1],)
-            if home.get(root) != at
+            if home.get(root) != at and not self.made_again(root, node)
         }
-        kept = [*self.step.graph.outputs, *(g for gs in self.step.gradients.values() for g in gs)]
+        kept = [
+            *self.kept_for(),
+            *self.step.graph.outputs,
+            *(g for gs in self.step.gradients.values() for g in gs),
+        ]
         for nodes, _ in self._phases():
             for repeat, _path in walk(nodes):
                 if isinstance(repeat, Repeat):
                     kept += [str(name) for c in repeat.carry for name in (c.init, c.leave)]
                     kept += [inner for inner, _outer in repeat.sums]
         return out | {self.source(name)[1] for name in kept}
+
+    def made_again(self, root: str, node: Node) -> bool:  # noqa: ARG002
+        """Say whether a node of backward reads a copy of a storage that was made again, not the storage."""
+        return False
+
+    def kept_for(self) -> Iterable[str]:
+        """Return what forward keeps so that a part of it can run again."""
+        return ()
 
     def _sums(self) -> Iterator[Traffic]:
         """Yield the accumulation of sums over iterations: the first is taken over, the rest added."""
@@ -272,7 +296,7 @@ class Traffics:
             for inner, outer in repeat.sums:
                 elements = over(normal((repeat.count - 1) * self.tensors[outer].numel), path)
                 for name, written in ((inner, False), (outer, False), (outer, True)):
-                    yield self._made(outer, path, "backward", name, elements, written=written)
+                    yield self.made(outer, path, "backward", name, elements, written=written)
 
     # ---- compulsory ----
 
@@ -297,7 +321,7 @@ class Traffics:
                 outer = () if root not in names else self.tensors[root].path
                 elements = over(self.tensors[root].numel, tuple(repeats[r] for r in outer))
                 for phase in phases:
-                    yield self._made(phase, (), phase, root, elements, written=True)
+                    yield self.made(phase, (), phase, root, elements, written=True)
 
     def _origin(self, name: str) -> str:
         """Follow views and carries to the storage that holds a result."""
@@ -311,30 +335,47 @@ class Traffics:
         self, phases: Iterable[tuple[tuple[Step_, ...], str]], phase: str
     ) -> Iterator[Traffic]:
         """Yield the touched elements of inputs and weights, followed through views and carries."""
-        storage = Storage(self.step.graph)
-        reads: dict[str, _Reads] = defaultdict(_Reads)
-        for run in (run for p in phases for run in self._runs(*p, fused=False)):
-            ranges = {str(r.of or r.name): (r.lo, r.hi) for r in run.path}
-            chosen = self._chosen(run.nodes)
-            for part, root, amount in self._amounts(run.nodes[0]):
-                if root not in self.step.graph.tensors:
-                    continue
-                box = tuple(ranges[r] for r in self.tensors[root].path)
-                for real, where in storage.resolve(root, box):
-                    if self.tensors[real].role in ("input", "weight", "cache"):
-                        found = reads[real]
-                        found.chosen.append(root in chosen)
-                        apart = part != root and self.tensors[part].path != self.tensors[real].path
-                        if apart or not same(amount, self.tensors[part].numel):
-                            found.some.append(over(amount, run.path))
-                        else:
-                            found.boxes[real if part == root else part].append(where)
+        storage, reads = Storage(self.step.graph), defaultdict[str, Reads](Reads)
+        for nodes, name in phases:
+            self.gather(reads, storage, nodes, name)
         for root, found in reads.items():
-            elements = self._touched_elements(root, found, storage)
-            row = self._made(phase, (), phase, root, elements, written=False)
+            row = self.made(phase, (), phase, root, self.touched(root, found, storage), written=False)
             yield replace(row, bound=all(found.chosen))
 
-    def _touched_elements(self, root: str, found: _Reads, storage: Storage) -> Expr:
+    def gather(
+        self, reads: Mapping[str, Reads], storage: Storage, nodes: tuple[Step_, ...], phase: str
+    ) -> None:
+        """Note what the nodes of a pass read of inputs, weights and caches."""
+        for run in self._runs(nodes, phase, fused=False):
+            box = {str(r.of or r.name): (r.lo, r.hi) for r in run.path}
+            self.note(reads, storage, run.nodes[0], run.path, box)
+
+    def note(
+        self,
+        reads: Mapping[str, Reads],
+        storage: Storage,
+        node: Node,
+        path: Path,
+        ranges: Mapping[str, Range],
+    ) -> None:
+        """Note what a node reads of inputs, weights and caches on these iterations."""
+        chosen = self.chosen((node,))
+        around = tuple(replace(r, lo=lo, hi=hi) for r in path for lo, hi in (ranges[str(r.of or r.name)],))
+        for part, root, amount in self.amounts(node):
+            if root not in self.step.graph.tensors:
+                continue
+            box = tuple(ranges[r] for r in self.tensors[root].path)
+            for real, where in storage.resolve(root, box):
+                if self.tensors[real].role in ("input", "weight", "cache"):
+                    found = reads[real]
+                    found.chosen.append(root in chosen)
+                    apart = part != root and self.tensors[part].path != self.tensors[real].path
+                    if apart or not same(amount, self.tensors[part].numel):
+                        found.some.append(over(amount, around))
+                    else:
+                        found.boxes[real if part == root else part].append(where)
+
+    def touched(self, root: str, found: Reads, storage: Storage) -> Expr:
         """Return how many elements of a storage are touched: distinct parts once, no more than all of it."""
         t = self.tensors[root]
         own = storage.indices(t.path)

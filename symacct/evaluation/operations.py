@@ -160,7 +160,8 @@ def _runs(account: Account) -> dict[tuple[str, str], str]:
             first, last = row.label.split(RUN)
             ends[row.phase, first] = (last, row.label)
     found: dict[tuple[str, str], str] = {}
-    for nodes, phase in ((account.step.graph.nodes, "forward"), (account.step.backward, "backward")):
+    forward = account.step.graph.nodes
+    for nodes, phase in ((forward, "forward"), (account.step.backward, "backward"), (forward, "recompute")):
         last, run = "", ""
         for node, _ in walk(nodes):
             if not isinstance(node, Node):
@@ -168,7 +169,7 @@ def _runs(account: Account) -> dict[tuple[str, str], str]:
             if not run and (phase, node.label) in ends:
                 last, run = ends[phase, node.label]
             if run:
-                found[phase, node.label] = run
+                found[_phase(phase), node.label] = run
             if node.label == last:
                 last, run = "", ""
     return found

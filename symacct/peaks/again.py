@@ -1,4 +1,4 @@
-"""What runs again in backward, as rows of work and traffic: forward rows, as often as they run."""
+"""What runs again in backward, as rows of work: forward rows, as often as they run."""
 
 from __future__ import annotations
 
@@ -16,12 +16,8 @@ if TYPE_CHECKING:
 
     from sympy import Expr
 
-    from symacct.derivation.traffic import Traffic
     from symacct.derivation.work import Row
     from symacct.peaks.course import Course
-
-BY_OP = ("algorithmic", "issued")
-"""Byte accounts in which each op moves its own bytes, so that an op that runs again moves them again."""
 
 
 def work_again(course: Course, forward: Sequence[Row]) -> Iterator[Row]:
@@ -45,28 +41,6 @@ def work_again(course: Course, forward: Sequence[Row]) -> Iterator[Row]:
         yield replace(row, phase="recompute", expr=whole, half=half, exact=exact)
 
 
-def traffic_again(course: Course, rows: Sequence[Traffic], account: str) -> Iterator[Traffic]:
-    """Yield what ops that run again move, in phase ``recompute``.
-
-    Raises:
-        RuleError: the account joins ops, or an op grows from iteration to iteration.
-    """
-    if account not in BY_OP:
-        raise RuleError(
-            f"bytes moved by what runs again are not derived in the account {account}",
-            expected=" or ".join(BY_OP),
-            got=account,
-            fix="choose --bytes algorithmic, or no checkpoint",
-        )
-    share = _Shares(course)
-    for row in rows:
-        if row.phase == "forward" and row.label in course.runs_again:
-            if not share.steady():
-                raise _growing(row.label)
-            times = share.of(row.label, row.path)
-            yield replace(row, phase="recompute", elements=normal(row.elements * times))
-
-
 class _Shares:
     """How often an op runs again for each time it runs in the forward pass."""
 
@@ -76,12 +50,9 @@ class _Shares:
         self.indices = {r.index for r in self.repeats.values()}
         self.known: dict[str, Expr] = {}
 
-    def steady(self, count: Expr | None = None) -> bool:
+    def steady(self, count: Expr) -> bool:
         """Say whether what an op does is the same in every iteration."""
-        if count is not None:
-            return not count.free_symbols & self.indices
-        tensors = self.course.graph.tensors.values()
-        return not any(dim.free_symbols & self.indices for t in tensors for dim in t.dims)
+        return not count.free_symbols & self.indices
 
     def of(self, label: str, path: Sequence[str]) -> Expr:
         """Return the quotient."""

@@ -15,7 +15,7 @@ from symacct.algebra.evaluate import evaluate, substitute
 from symacct.algebra.maxima import Contest
 from symacct.algebra.normal import normal, total
 from symacct.algebra.sparse import Poly, Ring, plus, product, put_in
-from symacct.algebra.symbols import as_expr, symbol
+from symacct.algebra.symbols import as_expr
 from symacct.errors import RuleError
 from symacct.nodes import Graph, Repeat, walk
 from symacct.peaks.folding import Event, Items, loops
@@ -244,28 +244,6 @@ class Course:
     def _sizes(self) -> tuple[Size, ...]:
         return tuple(dict.fromkeys(_sizes(self.whole)))
 
-    def parts(self, weigh: Callable[[Size], Fraction]) -> tuple[Expr, ...]:
-        """Return what is neither saved nor a parameter's gradient at the peak, for each formula of it."""
-        tag = symbol("tagged_")
-        ring = Ring([*self._formulas, tag], self.starts(self.least))
-        place = ring.places[tag]
-        ring.least[place] = 0
-        unit: Poly = {tuple(int(at == place) for at in range(len(ring.bases))): 1}
-
-        def tagged(size: Size) -> Fraction:
-            return weigh(size)
-
-        composer = Tagged(ring, tagged, unit)
-        peaks = composer.piece(self.whole, self.shape.into).peaks
-        plain = {i: {p: c for p, c in poly.items() if p[place] == 0} for i, poly in enumerate(peaks)}
-        best = Contest(ring, self.counts).largest(list(plain.values()))
-        found = []
-        for poly in best:
-            at = next(i for i, other in plain.items() if other == poly)
-            kept = {_untagged(p, place): c for p, c in peaks[at].items() if p[place] == 1}
-            found.append(ring.expr(plus(poly, kept, -1)))
-        return tuple(found)
-
     def formula(self, poly: Poly) -> Expr:
         """Return a candidate as a formula in the sizes of the graph."""
         return self.restored(self.ring.expr(poly))
@@ -326,10 +304,6 @@ class Tagged(Composer):
         found = super().size(size, known)
         category = size.saved or size.kind == "parameter gradient"
         return plus(found, product(found, self.unit)) if category else found
-
-
-def _untagged(powers: tuple[int, ...], place: int) -> tuple[int, ...]:
-    return (*powers[:place], 0, *powers[place + 1 :])
 
 
 def _sizes(items: Items) -> Iterator[Size]:

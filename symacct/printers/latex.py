@@ -6,7 +6,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from symacct.printers.walk import ATOM, POWER, PRODUCT, SUM, Notation, Piece, write
+from symacct.printers.walk import ATOM, CASES, POWER, PRODUCT, SUM, Notation, Piece, write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -139,6 +139,13 @@ def _call(name: str, arguments: Sequence[Piece]) -> Piece:
         return Piece(f"\\binom{{{above}}}{{{below}}}", ATOM)
     if name == "Factorial":
         return Piece(f"{_at_least(arguments[0], ATOM)}!", POWER)
+    if name == CASES:
+        pairs = zip(arguments[::2], arguments[1::2], strict=True)
+        rows = (
+            f"{behind.text} & \\text{{where }} {of.text} \\text{{ is the largest}}" for of, behind in pairs
+        )
+        inside = " \\\\ ".join(rows)
+        return Piece(f"\\begin{{cases}} {inside} \\end{{cases}}", ATOM)
     inside = ", ".join(argument.text for argument in arguments)
     if name in WRAPS:
         before, after = WRAPS[name]

@@ -6,7 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from symacct.printers.latex import COMMANDS, LETTERS
-from symacct.printers.walk import ATOM, POWER, PRODUCT, SUM, Notation, Piece, write
+from symacct.printers.walk import ATOM, CASES, POWER, PRODUCT, SUM, Notation, Piece, write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,6 +72,11 @@ def _call(name: str, arguments: Sequence[Piece]) -> Piece:
         return Piece(_fenced(f'<mfrac linethickness="0">{above}{below}</mfrac>'), ATOM)
     if name == "Factorial":
         return Piece(_row(_at_least(arguments[0], ATOM), _operator("!")), POWER)
+    if name == CASES:
+        pairs = zip(arguments[::2], arguments[1::2], strict=True)
+        words = "<mtext>where this is the largest:&#160;</mtext>"
+        cells = (f"<mtr><mtd>{behind.text}</mtd><mtd>{words}{of.text}</mtd></mtr>" for of, behind in pairs)
+        return Piece(_row(_operator("{"), f"<mtable>{''.join(cells)}</mtable>"), ATOM)
     inside = _operator(",").join(argument.text for argument in arguments)
     if name in FENCES:
         return Piece(_fenced(inside, FENCES[name]), ATOM)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from symacct.printers.walk import ATOM, POWER, PRODUCT, SUM, Notation, Piece, write
+from symacct.printers.walk import ATOM, CASES, POWER, PRODUCT, SUM, Notation, Piece, write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,6 +63,10 @@ def _power(base: Piece, exponent: Piece) -> Piece:
 
 
 def _call(name: str, arguments: Sequence[Piece]) -> Piece:
+    if name == CASES:
+        pairs = zip(arguments[::2], arguments[1::2], strict=True)
+        inside = "; ".join(f"{behind.text} where {of.text}" for of, behind in pairs)
+        return Piece(f"at_largest({inside})", ATOM)
     inside = ", ".join(argument.text for argument in arguments)
     return Piece(f"{FUNCTION_NAMES.get(name, name)}({inside})", ATOM)
 

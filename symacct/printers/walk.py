@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 SUM, PRODUCT, POWER, ATOM = range(4)
 
+CASES = "AtLargest"
+"""What :class:`symacct.algebra.winner.AtLargest` is called: formulas, and what stands at the largest."""
+
 
 class Piece(NamedTuple):
     """A printed part, and how tightly it holds together."""

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 
 from symacct.account import Account
 from symacct.adapters import parse_lora
+from symacct.algebra.winner import AtLargest
 from symacct.errors import RuleError, UsageError, unknown
 from symacct.nodes import walk
 from symacct.policy import Policy, checkpoint, precision, whole_or_symbol
@@ -93,9 +94,29 @@ def lookup(
 
     def find(name: str) -> Quantity:
         found = place(account, name)
-        return of(found.account, found.quantity) if found.region is None else _of_region(found)
+        if found.region is not None:
+            return _of_region(found)
+        quantity = of(found.account, found.quantity)
+        _require_one_formula(quantity, name, found.account)
+        return quantity
 
     return find
+
+
+def _require_one_formula(quantity: Quantity, name: str, account: Account) -> None:
+    """Refuse what is another formula in each region of sizes: a statement would be of none of them.
+
+    Raises:
+        RuleError: it is.
+    """
+    several = quantity.expr.atoms(AtLargest)
+    if several:
+        raise RuleError(
+            f"{name} of graph {account.graph.name} is another formula where another formula is the peak",
+            expected="sizes at which it is one formula",
+            got=f"{max(len(one.pairs) for one in several)} formulas, each in its region",
+            fix="bind the sizes (--at)",
+        )
 
 
 def place(account: Account, name: str) -> Place:

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from symacct.algebra.symbols import as_expr
+from symacct.errors import RuleError
 from symacct.nodes import Node, walk
 from symacct.printers import latex, text
 from symacct.report.amount import as_fraction, digits
@@ -154,12 +155,32 @@ class Words:
             below.append(f"{len(others) - len(shown)} more (--all)")
         if below:
             facts.append(Fact("elsewhere", "", tuple(below)))
+        if made.every and made.shown.account.trains:
+            facts.append(self._transient())
         if made.small:
             said = [f"{case.condition.text}: {self._largest(case.exprs)}" for case in made.small]
             facts.append(Fact("small counts", "", tuple(said)))
         if peak.when:
             facts.append(Fact("holds for", ", ".join(listed(peak.when, self.order))))
         return facts
+
+    def _transient(self) -> Fact:
+        """Return what is transient where each formula is the peak: all of it that is in no category."""
+        peak, account = self.made.peak, self.made.shown.account
+        try:
+            quantity, pairs = account["memory.transient"], account.transients()
+        except RuleError as error:
+            return Fact("transient", "", (error.what,))
+        below = [
+            f"{self.show(rest)}{f' where {where}' if where else ''}"
+            for at, case in enumerate(peak.cases)
+            for whole, rest in pairs
+            if whole == case.expr
+            for where in (self.conditions(peak, at),)
+        ]
+        own = [one for one in quantity.when if one not in peak.when]
+        below += [f"for {', '.join(listed(own, self.order))}"] if own else []
+        return Fact("transient", "", tuple(below))
 
     def _largest(self, exprs: Sequence[Expr]) -> str:
         said = [self.show(expr) for expr in exprs[:MOST_REGIONS]]
