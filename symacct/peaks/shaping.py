@@ -16,7 +16,7 @@ from symacct.algebra.symbols import as_expr, symbol
 from symacct.errors import UsageError
 from symacct.nodes import Graph, Repeat, bind_node, bind_tensor, walk
 from symacct.peaks.closing import closed
-from symacct.peaks.placement import Cut, outermost
+from symacct.peaks.placement import WRITTEN_OUT, Cut, outermost
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -105,6 +105,8 @@ class _Making:
         self.back: dict[str, Expr] = {}
         self.conditions = list(graph.conditions)
         self.shorter: dict[str, str] = {}
+        whole = policy.checkpoint.kind in WRITTEN_OUT
+        self.written = {repeat.name for repeat in outermost(graph)} if whole else set()
         self.into = self._quotients()
 
     @property
@@ -146,6 +148,8 @@ class _Making:
             return node
         body = tuple(self.standing(inner) for inner in node.body)
         count = node.count
+        if node.name in self.written:
+            return replace(node, body=body)
         if count.is_Integer and (int(count) > self.most or (always and count > 0)):
             return replace(node, body=body, hi=node.lo + self.stand(count, "count"))
         return replace(node, body=body)
