@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 from symacct.algebra.condition import Condition, merge
+from symacct.algebra.evaluate import evaluate
 from symacct.algebra.symbols import as_expr
 from symacct.derivation.differentiate import Step, differentiate
 from symacct.derivation.growth import cached_tokens
@@ -17,16 +19,21 @@ from symacct.derivation.traffic import Traffic, Traffics
 from symacct.derivation.work import Row, backward_work, forward_work, optimizer_work
 from symacct.derivation.workload import caches, living, prepared, without_empty
 from symacct.errors import UnknownNameError, UsageError, nearest, unknown
+from symacct.nodes import Repeat, walk
 from symacct.peaks.again import traffic_again, work_again
 from symacct.peaks.course import Course
+from symacct.peaks.optimal import fitted
 from symacct.peaks.placement import left
-from symacct.terms import PEAKS, QUANTITIES
+from symacct.terms import PEAKS, QUANTITIES, price
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sympy import Expr
 
     from symacct.convention import Convention
     from symacct.nodes import Graph
+    from symacct.peaks.steps import Instance
     from symacct.policy import Policy
 
 TRAINING = (
@@ -88,11 +95,35 @@ class Derived:
         """The step through memory: peaks, what is kept, what runs again."""
         return Course(self.graph, self.running, uneven=self._uneven)
 
-    @property
+    @cached_property
     def running(self) -> Policy:
-        """The policy as it runs: without segments in repeats that never do."""
-        found = left(self.policy.checkpoint, living(self.whole)[0], self.graph)
-        return replace(self.policy, checkpoint=found)
+        """The policy as it runs: without segments in repeats that never do; the best ones where they are asked.
+
+        Raises:
+            RuleError: the best segments are wanted, and a size is open, or none fit.
+        """
+        policy = replace(
+            self.policy, checkpoint=left(self.policy.checkpoint, living(self.whole)[0], self.graph)
+        )
+        if not self.trains or policy.checkpoint.nbytes is None:
+            return policy
+        return replace(policy, checkpoint=fitted(self.graph, policy, self._flops_of()))
+
+    def _flops_of(self) -> Callable[[Instance], Fraction]:
+        """Return what says how many FLOPs an op takes in one iteration, all sizes being bound."""
+        rows: dict[str, list[tuple[Expr, Fraction]]] = {}
+        for row in self.forward_work:
+            flops = price(self.convention, row, matmul=False)
+            if flops != 0:
+                rows.setdefault(row.label, []).append((row.count, _fraction(flops / row.expr)))
+        indices = {r.name: r.index.name for r, _ in walk(self.graph.nodes) if isinstance(r, Repeat)}
+
+        def flops_of(one: Instance) -> Fraction:
+            at = {indices[name]: turn for name, turn in one.at.items()}
+            found = rows.get(one.node.label, ())
+            return sum((_fraction(evaluate(count, at)) * each for count, each in found), start=Fraction(0))
+
+        return flops_of
 
     @property
     def uneven(self) -> Self:
@@ -246,6 +277,10 @@ def _check_symbols(graph: Graph, policy: Policy) -> None:
             got=f"{name}, of {meant}",
             fix="call it k, or N",
         )
+
+
+def _fraction(number: Expr) -> Fraction:
+    return Fraction(int(number.p), int(number.q))
 
 
 def _akin(name: str, other: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from symacct.peaks.forward_run import ForwardRun
-from symacct.peaks.steps import entering
+from symacct.peaks.steps import entering, handed
 from symacct.peaks.turns import again_in
 
 if TYPE_CHECKING:
@@ -24,8 +24,9 @@ class AgainRun(ForwardRun):
 
         What it is run from may have to be made first, by running the segment around it again.
         """
-        if segment.parent is not None and not segment.parent.ran:
-            self.again(segment.parent)
+        around = segment.parent
+        if around is not None and not around.ran and handed(segment):
+            self.again(around)
         segment.ran = True
         base, at = self.marks, self.at
         segment.inputs = [segment.now(storage) for storage in entering(segment)]
@@ -108,7 +109,7 @@ class AgainRun(ForwardRun):
         """
         if self.choices.recompute == "full":
             return before + len(segment.instances) - 1, True
-        starts = {child.start for child in segment.children if any(not s.fixed for s in entering(child))}
+        starts = {child.start for child in segment.children if handed(child)}
         for position in range(len(segment.instances) - 1, -1, -1):
             one = segment.instances[position]
             if one.segment is segment and one.need and self.keeps(one):

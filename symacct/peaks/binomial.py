@@ -52,10 +52,10 @@ def again(count: int, slots: int) -> int:
 
 
 def first_part(count: int, slots: int) -> int:
-    """Return how many iterations the first segment has: the most that is best, so that fewest states are kept.
+    """Return how many iterations the first segment has: the most that is best, so as to keep few states.
 
     >>> first_part(10, 3), first_part(4, 1), first_part(4, 9)
-    (6, 3, 1)
+    (4, 3, 1)
     """
     if slots == 1:
         return count - 1
@@ -67,7 +67,7 @@ def first_part(count: int, slots: int) -> int:
 
 
 def segments(count: int, slots: int, start: int = 0) -> Iterator[Segment]:
-    """Yield the segments, each before those that stand in it: its first iteration, and the one after its last.
+    """Yield the segments, each before those inside it: the first iteration, and the one after the last.
 
     >>> list(segments(4, 2))
     [(0, 2), (0, 1), (2, 3)]

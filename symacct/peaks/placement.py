@@ -153,7 +153,7 @@ def open_count(repeat: Repeat, policy: str) -> RuleError:
     """Return the error for a repeat whose count has to be known."""
     names = ", ".join(f"{name}=8" for name in sorted(s.name for s in repeat.count.free_symbols))
     return RuleError(
-        f"the segments of {policy} differ from one count of {repeat.name} to the next: no formula holds for all",
+        f"the segments of {policy} are others for each count of {repeat.name}: no formula holds for all",
         expected="an integer for the count",
         got=str(repeat.count),
         fix=f"bind it: --at {names}",

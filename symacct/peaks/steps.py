@@ -215,6 +215,11 @@ def entering(segment: Segment) -> list[Storage]:
     return segment.enters
 
 
+def handed(segment: Segment) -> bool:
+    """Say whether a segment that has ended reads anything that an op has made."""
+    return any(not storage.fixed for storage in entering(segment))
+
+
 def passing(storage: Storage) -> bool:
     """Say whether a segment's input is kept for it: parameters and constants live anyway."""
     return not storage.fixed or storage.tensor.role == "input"
