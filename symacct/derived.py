@@ -97,7 +97,7 @@ class Derived:
 
     @cached_property
     def running(self) -> Policy:
-        """The policy as it runs: without segments in repeats that never do; the best ones where they are asked.
+        """The policy as it runs: without segments in repeats that never do, with the best ones if asked.
 
         Raises:
             RuleError: the best segments are wanted, and a size is open, or none fit.
