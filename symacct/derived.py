@@ -105,7 +105,8 @@ class Derived:
         policy = replace(
             self.policy, checkpoint=left(self.policy.checkpoint, living(self.whole)[0], self.graph)
         )
-        if not self.trains or policy.checkpoint.nbytes is None:
+        checkpoint = policy.checkpoint
+        if not self.trains or checkpoint.nbytes is None or checkpoint.segments is not None:
             return policy
         return replace(policy, checkpoint=fitted(self.graph, policy, self._flops_of()))
 

@@ -174,13 +174,14 @@ class _Step:
 
     def _outputs(self) -> list[Any]:
         """Run forward and return the loss and held outputs; other values end with their last reader."""
-        env = self.run_parts(self.program.parts, self.program.lasts, {})
+        env: dict[Key, Any] = {}
+        self.run_parts(self.program.parts, self.program.lasts, env)
         return [env[key] if key in env else self.leaves[key] for key in self.program.outputs]
 
     def run_parts(
         self, parts: Sequence[Part], lasts: Sequence[frozenset[Key]], env: dict[Key, Any]
-    ) -> dict[Key, Any]:
-        """Run parts on the values of an environment, and return those that are needed after them."""
+    ) -> None:
+        """Run parts on the values of an environment, and drop those that nothing needs any longer."""
         for part, later in zip(parts, lasts, strict=True):
             if part.kind == PLAIN:
                 self.execute(part.instances, part.dies, env)
@@ -190,10 +191,10 @@ class _Step:
             segment = _Segment(self, part, enters)
             del enters
             made = _checkpoint(segment, *(env[key] for key in part.reads))
-            env = {key: env[key] for key in lasting}
+            for key in env.keys() - lasting:
+                del env[key]
             env |= dict(zip(part.gives, made, strict=True))
             del made
-        return env
 
     def execute(
         self, instances: Sequence[Instance], dies: Sequence[Sequence[Key]], env: dict[Key, Any]
@@ -254,7 +255,7 @@ class _Segment:
             env |= self.enters
             self.enters = None
         if part.parts:
-            env = step.run_parts(part.parts, part.lasts, env)
+            step.run_parts(part.parts, part.lasts, env)
         else:
             step.execute(part.instances, part.dies, env)
         return tuple(env[key] for key in part.gives)

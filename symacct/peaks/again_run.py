@@ -88,7 +88,7 @@ class AgainRun(ForwardRun):
         outputs = {id(self.get(name)) for name in self.graph.outputs}
         mine = [v for one in segment.instances for v in one.outs]
         returned = [v for v in mine if id(v) in outputs or self._read_outside(v, segment)]
-        enters = [s for child in segment.children for s in entering(child)]
+        enters = [s for child in segment.children if self._runs_later(child) for s in entering(child)]
         wanted = [*(v.storage for v in returned), *enters, *(v.storage for one in rest for v in one.ins)]
         for key in {id(storage) for storage in wanted}:
             storage = segment.again.get(key)
@@ -97,6 +97,10 @@ class AgainRun(ForwardRun):
         if segment.parent is not None:
             self._last_for(segment.inputs)
         self.drop([one for one in segment.instances if one.segment is segment], segment.again)
+
+    def _runs_later(self, segment: Segment) -> bool:
+        """Say whether anything is saved in a segment, so that it may run again."""
+        return any(one.need and self.keeps(one) for one in segment.instances)
 
     def _read_outside(self, value: Value, segment: Segment) -> bool:
         readers = self.readers.get(id(value), set())

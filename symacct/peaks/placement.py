@@ -78,7 +78,8 @@ def left(checkpoint: Checkpoint, whole: Graph, graph: Graph) -> Checkpoint:
         gone = [name for name in checkpoint.regions if _hits(whole, name) and not _hits(graph, name)]
         regions = tuple(name for name in checkpoint.regions if name not in gone)
         return replace(checkpoint, regions=regions) if regions else Checkpoint()
-    return Checkpoint() if outermost(whole) and not outermost(graph) else checkpoint
+    counts = checkpoint.kind != "optimal"
+    return Checkpoint() if counts and outermost(whole) and not outermost(graph) else checkpoint
 
 
 def placed(
