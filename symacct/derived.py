@@ -23,7 +23,7 @@ from symacct.nodes import Repeat, walk
 from symacct.peaks.again import traffic_again, work_again
 from symacct.peaks.course import Course
 from symacct.peaks.optimal import fitted
-from symacct.peaks.placement import left
+from symacct.peaks.placement import WRITTEN_OUT, left, outermost
 from symacct.terms import PEAKS, QUANTITIES, price
 
 if TYPE_CHECKING:
@@ -154,6 +154,16 @@ class Derived:
         """Whether a part of the graph runs again in backward."""
         return self.trains and (self.policy.checkpoint.kind != "none" or bool(self.graph.remats))
 
+    @property
+    def wanted(self) -> frozenset[str]:
+        """The sizes that the segments of the policy cannot do without: counts for binomial, all for optimal."""
+        kind = self.policy.checkpoint.kind
+        if not self.trains or kind not in WRITTEN_OUT:
+            return frozenset()
+        if kind == "optimal":
+            return frozenset(self.graph.order)
+        return frozenset(s.name for r in outermost(self.graph) for s in r.count.free_symbols)
+
     @cached_property
     def forward_work(self) -> tuple[Row, ...]:
         """Counts of primitives in the forward pass, a row for each node and primitive."""
@@ -162,9 +172,14 @@ class Derived:
     @cached_property
     def work(self) -> tuple[Row, ...]:
         """Counts of primitives of a whole step."""
-        update = optimizer_work(self.step, self.policy.optimizer)
         again = work_again(self.one_pass, self.forward_work) if self.recomputes else ()
-        return (*self.forward_work, *backward_work(self.step, self.forward_work), *again, *update)
+        return (*self.work_once, *again)
+
+    @cached_property
+    def work_once(self) -> tuple[Row, ...]:
+        """Counts of primitives of a whole step without what runs again."""
+        update = optimizer_work(self.step, self.policy.optimizer)
+        return (*self.forward_work, *backward_work(self.step, self.forward_work), *update)
 
     @cached_property
     def traffic(self) -> tuple[Traffic, ...]:

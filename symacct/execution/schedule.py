@@ -178,9 +178,7 @@ class _Step:
         self.run_parts(self.program.parts, self.program.lasts, env)
         return [env[key] if key in env else self.leaves[key] for key in self.program.outputs]
 
-    def run_parts(
-        self, parts: Sequence[Part], lasts: Sequence[frozenset[Key]], env: dict[Key, Any]
-    ) -> None:
+    def run_parts(self, parts: Sequence[Part], lasts: Sequence[frozenset[Key]], env: dict[Key, Any]) -> None:
         """Run parts on the values of an environment, and drop those that nothing needs any longer."""
         for part, later in zip(parts, lasts, strict=True):
             if part.kind == PLAIN:

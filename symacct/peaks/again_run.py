@@ -85,7 +85,8 @@ class AgainRun(ForwardRun):
 
         A segment inside it will run from what enters that one: it is kept until then.
         """
-        outputs = {id(self.get(name)) for name in self.graph.outputs}
+        held = self.held if self.choices.hold_output else ()
+        outputs = {id(self.get(name)) for name in (*self.graph.outputs, *held)}
         mine = [v for one in segment.instances for v in one.outs]
         returned = [v for v in mine if id(v) in outputs or self._read_outside(v, segment)]
         enters = [s for child in segment.children if self._runs_later(child) for s in entering(child)]

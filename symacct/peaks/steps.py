@@ -218,9 +218,7 @@ def entering(segment: Segment) -> list[Storage]:
 def handed(segment: Segment) -> bool:
     """Say whether a segment that has ended reads anything that an op before it has made, views included."""
     made = {id(v) for one in segment.instances for v in one.outs}
-    return any(
-        v.tensor.role not in FIXED for one in segment.instances for v in one.ins if id(v) not in made
-    )
+    return any(v.tensor.role not in FIXED for one in segment.instances for v in one.ins if id(v) not in made)
 
 
 def passing(storage: Storage) -> bool:
