@@ -156,7 +156,7 @@ class Derived:
 
     @property
     def wanted(self) -> frozenset[str]:
-        """The sizes that the segments of the policy cannot do without: counts for binomial, all for optimal."""
+        """The sizes that the segments of the policy cannot do without: counts, or for optimal all."""
         kind = self.policy.checkpoint.kind
         if not self.trains or kind not in WRITTEN_OUT:
             return frozenset()

@@ -32,6 +32,7 @@ class Link:
         joint: what it or the next step saves of that.
         cost: FLOPs of the step.
         beyond: FLOPs after its last saved tensor, which do not run again where a segment ends here.
+        apart: whether it may stand in no segment.
     """
 
     enters: Number
@@ -41,6 +42,7 @@ class Link:
     joint: Number
     cost: Number
     beyond: Number
+    apart: bool = False
 
 
 class Point(NamedTuple):
@@ -74,7 +76,6 @@ def best_plans(
     limit: Number | None = None,
     *,
     full: bool = False,
-    tail: bool = False,
     least: bool = False,
 ) -> Front:
     """Return the plans of a chain that no other one beats, by rising peak.
@@ -83,14 +84,13 @@ def best_plans(
         links: the steps.
         limit: peaks above it are left out.
         full: whether a segment runs again to its end, and not only to its last saved tensor.
-        tail: whether the last step is after the chain: it stands in no segment.
         least: whether the lowest peak is all that is asked for.
 
     >>> layer = Link(enters=8, reads=8, inner=0, leaves=8, joint=8, cost=10, beyond=0)
     >>> [(int(p.peak), int(p.cost), list(segments_of(p))) for p in best_plans([layer] * 4)]
     [(16, 50, [(0, 3), (0, 2)]), (24, 20, [(1, 3)]), (32, 0, [])]
     """
-    return _Fronts(links, limit, full=full, tail=tail, least=least).top()
+    return _Fronts(links, limit, full=full, least=least).top()
 
 
 def splits(links: Sequence[Link]) -> int:
@@ -121,11 +121,9 @@ class _Parts:
 class _Fronts:
     """The best plans of all parts of a chain, of equal parts once."""
 
-    def __init__(
-        self, links: Sequence[Link], limit: Number | None, *, full: bool, tail: bool, least: bool
-    ) -> None:
+    def __init__(self, links: Sequence[Link], limit: Number | None, *, full: bool, least: bool) -> None:
         self.links, self.limit, self.full, self.least = links, limit, full, least
-        self.count = len(links) - tail
+        self.ends = _ends(links)
         self.costs = list(accumulate((link.cost for link in links), initial=0))
         self.parts = _Parts(links)
         self.first: dict[Hashable, tuple[Front, Front]] = {}
@@ -135,17 +133,16 @@ class _Fronts:
 
     def top(self) -> Front:
         """Return the best plans of the whole chain: the forward pass runs it, so that this costs nothing."""
-        for length in range(1, self.count + 1):
-            for i in range(self.count - length + 1):
-                key = self.parts.key(i, i + length)
-                if key not in self.first:
-                    self._part(key, i, i + length)
         end = len(self.links)
+        for length in range(1, end + 1):
+            for i in range(end - length + 1):
+                if i + length <= self.ends[i] and (key := self.parts.key(i, i + length)) not in self.first:
+                    self._part(key, i, i + length)
         after: dict[int, tuple[Front, Front]] = {}
         for i in range(end - 1, -1, -1):
             steps = self._stepping(i, after.get(i + 1), 0)
             cut: list[Point] = []
-            for k in range(i + 1, self.count + 1):
+            for k in range(i + 1, self.ends[i] + 1):
                 cut += self._segment(i, k, after.get(k), 0, 0)
             after[i] = self._best(steps), self._best(cut)
         return self._best([*after[0][0], *after[0][1]]) if after else [Point(0, 0)]
@@ -201,6 +198,14 @@ class _Fronts:
                 if self.least:
                     break
         return found
+
+
+def _ends(links: Sequence[Link]) -> list[int]:
+    """Return, for each step, the one before which a segment that begins there ends at the latest."""
+    found = [len(links)] * len(links)
+    for i in range(len(links) - 1, -1, -1):
+        found[i] = i if links[i].apart else found[i + 1] if i + 1 < len(links) else len(links)
+    return found
 
 
 def _order(point: Point) -> tuple[Number, Number]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from symacct.peaks.chain import Point
-    from symacct.peaks.steps import Instance, Storage
+    from symacct.peaks.steps import Instance, Storage, Value
     from symacct.policy import Checkpoint, Policy
 
 MOST_SPLITS = 300_000
@@ -33,6 +33,8 @@ MOST_SPLITS = 300_000
 
 MOST_TRIES = 12
 """How many plans are measured where values pass by a step, so that the chain does not tell the peak."""
+
+NUMBERS = ("enters", "reads", "inner", "leaves", "joint", "cost", "beyond")
 
 Segments = tuple[tuple[int, int], ...]
 
@@ -73,7 +75,8 @@ class _Search:
         self.results = results(graph) if policy.saves == "lecture" else None
         self.size = sizes_at(graph, policy, {})
         self.steps = tuple(_steps(graph))
-        self.links, self.tail = _Reader(self, cost).links()
+        self.reader = _Reader(self, cost)
+        self.links = self.reader.links()
         if splits(self.links) > MOST_SPLITS:
             raise SizeError(
                 f"graph {graph.name} has too many unlike steps to look at all segments of them",
@@ -88,25 +91,41 @@ class _Search:
         return self.size(storage) if named else Fraction(0)
 
     def found(self) -> Checkpoint:
-        """Return the best segments that fit."""
+        """Return the best segments that fit.
+
+        A segment keeps the graph inputs that it reads, to the end. Inputs that backward reads in no case are
+        looked at twice: kept, and with their readers in no segment.
+        """
         room = Fraction(self.policy.checkpoint.nbytes or 0)
         beside = self._measured(()) - sum(link.inner + link.joint for link in self.links)
-        limit: Number = _plain(room - beside)
+        unread = self.reader.unread
+        ways = [(self.links, beside + sum(map(self._input, {name for names in unread for name in names})))]
+        if any(unread):
+            apart = [replace(o, apart=o.apart or bool(n)) for o, n in zip(self.links, unread, strict=True)]
+            ways.append((apart, beside))
+        found = [one for links, more in ways if (one := self._best(links, room, room - more)) is not None]
+        if found:
+            return replace(self.policy.checkpoint, segments=min(found, key=lambda one: one[0])[1])
+        raise self._unfit(min(self._least(links)[0] for links, _ in ways))
+
+    def _best(self, links: Sequence[Link], room: Fraction, limit: Number) -> tuple[Number, Segments] | None:
+        """Return the cost and the segments of the best plan that fits, or None."""
         for _ in range(MOST_TRIES):
-            plans = self._plans(limit)
+            plans = self._plans(links, _plain(Fraction(limit)))
             if not plans:
                 break
             chosen = self._segments(plans[-1])
             over = self._measured(chosen) - room
             if over <= 0:
-                return replace(self.policy.checkpoint, segments=chosen)
-            limit = min(limit, plans[-1].peak) - _plain(over)
-        (lowest,) = self._plans(None, least=True)
-        chosen = self._segments(lowest)
-        least = self._measured(chosen)
-        if least <= room:
-            return replace(self.policy.checkpoint, segments=chosen)
-        raise self._unfit(least)
+                return plans[-1].cost, chosen
+            limit = min(limit, plans[-1].peak) - over
+        least, plan = self._least(links)
+        return (plan.cost, self._segments(plan)) if least <= room else None
+
+    def _least(self, links: Sequence[Link]) -> tuple[Fraction, Point]:
+        """Return the lowest peak, and the plan that has it."""
+        (plan,) = self._plans(links, None, least=True)
+        return self._measured(self._segments(plan)), plan
 
     def _unfit(self, least: Fraction) -> RuleError:
         asked, kind = self.policy.checkpoint, "optimal"
@@ -119,9 +138,8 @@ class _Search:
             fix=f"use {needed.describe()}, a smaller batch, or fewer bytes for an element",
         )
 
-    def _plans(self, limit: Number | None, *, least: bool = False) -> list[Point]:
-        full = self.policy.checkpoint.recompute == "full"
-        return best_plans(self.links, limit, full=full, tail=self.tail, least=least)
+    def _plans(self, links: Sequence[Link], limit: Number | None, *, least: bool = False) -> list[Point]:
+        return best_plans(links, limit, full=self.policy.checkpoint.recompute == "full", least=least)
 
     def _segments(self, plan: Point) -> Segments:
         """Return the segments of a plan in units."""
@@ -140,6 +158,10 @@ class _Search:
             return Fraction(0)
         tensor = self.graph.tensors[name]
         return self.policy.nbytes(tensor.dtype, tensor.role) * int(evaluate(tensor.numel, {}))
+
+
+def _is_input(value: Value) -> bool:
+    return value.storage.fixed and value.tensor.role == "input"
 
 
 def _plain(number: Fraction) -> Number:
@@ -202,18 +224,29 @@ class _Reader:
 
     def _by_step(self) -> list[list[Instance]]:
         """Return the ops of each step, and those after the last one."""
-        found: list[list[Instance]] = [[] for _ in range(len(self.steps) + 1)]
+        found: list[list[Instance]] = [[] for _ in self.steps]
         at = 0
         for unit, one in self.run.seen:
             while at < len(self.steps) and unit >= self.steps[at][1]:
                 at += 1
+            if at == len(found):
+                found.append([])
             found[at].append(one)
         return found
 
-    def links(self) -> tuple[list[Link], bool]:
-        """Return the links, and whether the last is after the steps: the sum that makes a loss."""
-        tail = bool(self.own[-1])
-        own = self.own if tail else self.own[:-1]
+    @property
+    def unread(self) -> list[set[str]]:
+        """The graph inputs that each step reads, and that backward does not where nothing runs again."""
+        kept = {id(one.storage(name)) for ones in self.own for one in ones if one.need
+                for name in self.run.reads_of(one)}  # fmt: skip
+        return [
+            {v.tensor.name for one in ones for v in one.ins if _is_input(v) and id(v.storage) not in kept}
+            for ones in self.own
+        ]
+
+    def links(self) -> list[Link]:
+        """Return the links; one after the steps, if there is one, is the sum that makes a loss."""
+        own = self.own
         maker = {id(v.storage): at for at, ones in enumerate(own) for one in ones for v in one.made}
         enters = [self._entering(ones, maker, at) for at, ones in enumerate(own)]
         saves = [self._saved(ones) for ones in own]
@@ -227,8 +260,9 @@ class _Reader:
             joint = leaves | {k: s for k, s in following.items() if k in beyond}
             reads = {k: s for k, s in saves[at].items() if k in enters[at]}
             sums = [self._sum(part.values()) for part in (enters[at], reads, inner, leaves, joint)]
-            found.append(Link(*map(_plain, (*sums, *self._costs(ones)))))
-        return found, tail
+            numbers = zip(NUMBERS, map(_plain, (*sums, *self._costs(ones))), strict=True)
+            found.append(Link(**dict(numbers), apart=at >= len(self.steps)))
+        return found
 
     def _sum(self, storages: Iterable[Storage]) -> Fraction:
         return sum(map(self.bytes_of, storages), start=Fraction(0))
