@@ -32,8 +32,8 @@ CHECKPOINTS: Mapping[str, str] = MappingProxyType(
         "none": "nothing is recomputed",
         "every:K": "the iterations of each outermost repeat in segments of K (an integer or a new symbol)",
         "sqrt": "segments of the square root of the count",
-        "binomial:SLOTS": "iterations of each outermost repeat, as few as SLOTS states kept at a time allow",
-        "optimal:BYTES": "the segments that run least again while what is saved fits into BYTES (20GB)",
+        "binomial:SLOTS": "as few iterations of each outermost repeat as SLOTS states kept at a time allow",
+        "optimal:BYTES": "segments that run least again while what is saved fits into BYTES, such as 20GB",
         "selective:REGION": "the ops of a region (core, attention, ffn), or named ops; several with +",
         "store-nothing": "nothing inside the outermost repeats: each iteration runs all before it again",
     }

@@ -461,3 +461,17 @@ def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert "the least that any segments need" in capsys.readouterr().err
     assert main(["memory", "mlp", "--checkpoint", "binomial:2"]) == 2
     assert "--at L=8" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["plan", "roofline", "fit", "derive"])
+def test_other_verbs_bind_the_count(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    on = [] if verb == "derive" else ["--on", "h100-sxm"]
+    at = ["--at", "B=4,D=8,L=12"]
+    assert main([verb, "mlp", *at, *on, "--checkpoint", "binomial:3"]) == 0
+    assert "no formula holds for all" not in "".join(capsys.readouterr())
+
+
+def test_fit_refuses_segments_of_one_batch(capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["fit", "mlp", "--at", "B=4,D=8,L=12", "--on", "h100-sxm", "--checkpoint", "optimal:1kB"]
+    assert main(given) == 2
+    assert "the best segments are those of one" in capsys.readouterr().err
