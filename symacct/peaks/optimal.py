@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from symacct.peaks.steps import Instance, Storage, Value
     from symacct.policy import Checkpoint, Policy
 
-MOST_SPLITS = 300_000
+MOST_SPLITS = 40_000
 """How many ways to split a part of a chain are looked at."""
 
 MOST_TRIES = 12
