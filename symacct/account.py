@@ -160,7 +160,8 @@ class Account(Holdings, Mapping[str, Quantity]):
         key = (family, phase, flag)
         if key not in self._parts:
             if family == "flops":
-                work = self.forward_work if phase == "forward" else self.work
+                work = self.work if phase == "recompute" else self.work_once
+                work = self.forward_work if phase == "forward" else work
                 rows = tuple(terms.priced(work, self.convention, phase, matmul=flag))
             else:
                 moving = self.traffic_again if phase == "recompute" else self.traffic_once

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 from symacct.algebra.condition import Condition, merge
+from symacct.algebra.evaluate import evaluate
 from symacct.algebra.symbols import as_expr
 from symacct.derivation.differentiate import Step, differentiate
 from symacct.derivation.growth import cached_tokens
@@ -17,17 +19,22 @@ from symacct.derivation.traffic import Traffic, Traffics
 from symacct.derivation.work import Row, backward_work, forward_work, optimizer_work
 from symacct.derivation.workload import caches, living, prepared, without_empty
 from symacct.errors import UnknownNameError, UsageError, nearest, unknown
+from symacct.nodes import Repeat, walk
 from symacct.peaks.again import work_again
 from symacct.peaks.again_traffic import TrafficsAgain
 from symacct.peaks.course import Course, course_of
-from symacct.peaks.placement import left
-from symacct.terms import PEAKS, QUANTITIES
+from symacct.peaks.optimal import fitted
+from symacct.peaks.placement import WRITTEN_OUT, left, outermost
+from symacct.terms import PEAKS, QUANTITIES, price
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sympy import Expr
 
     from symacct.convention import Convention
     from symacct.nodes import Graph
+    from symacct.peaks.steps import Instance
     from symacct.policy import Policy
 
 TRAINING = (
@@ -89,11 +96,36 @@ class Derived:
         """The step through memory: peaks, what is kept, what runs again."""
         return course_of(self.graph, self.running, uneven=self._uneven)
 
-    @property
+    @cached_property
     def running(self) -> Policy:
-        """The policy as it runs: without segments in repeats that never do."""
-        found = left(self.policy.checkpoint, living(self.whole)[0], self.graph)
-        return replace(self.policy, checkpoint=found)
+        """The policy as it runs: without segments in repeats that never do, with the best ones if asked.
+
+        Raises:
+            RuleError: the best segments are wanted, and a size is open, or none fit.
+        """
+        policy = replace(
+            self.policy, checkpoint=left(self.policy.checkpoint, living(self.whole)[0], self.graph)
+        )
+        checkpoint = policy.checkpoint
+        if not self.trains or checkpoint.nbytes is None or checkpoint.segments is not None:
+            return policy
+        return replace(policy, checkpoint=fitted(self.graph, policy, self._flops_of()))
+
+    def _flops_of(self) -> Callable[[Instance], Fraction]:
+        """Return what says how many FLOPs an op takes in one iteration, all sizes being bound."""
+        rows: dict[str, list[tuple[Expr, Fraction]]] = {}
+        for row in self.forward_work:
+            flops = price(self.convention, row, matmul=False)
+            if flops != 0:
+                rows.setdefault(row.label, []).append((row.count, _fraction(flops / row.expr)))
+        indices = {r.name: r.index.name for r, _ in walk(self.graph.nodes) if isinstance(r, Repeat)}
+
+        def flops_of(one: Instance) -> Fraction:
+            at = {indices[name]: turn for name, turn in one.at.items()}
+            found = rows.get(one.node.label, ())
+            return sum((_fraction(evaluate(count, at)) * each for count, each in found), start=Fraction(0))
+
+        return flops_of
 
     @property
     def uneven(self) -> Self:
@@ -123,6 +155,16 @@ class Derived:
         """Whether a part of the graph runs again in backward."""
         return self.trains and (self.policy.checkpoint.kind != "none" or bool(self.graph.remats))
 
+    @property
+    def wanted(self) -> frozenset[str]:
+        """The sizes that the segments of the policy cannot do without: counts, or for optimal all."""
+        kind = self.policy.checkpoint.kind
+        if not self.trains or kind not in WRITTEN_OUT:
+            return frozenset()
+        if kind == "optimal":
+            return frozenset(self.graph.order)
+        return frozenset(s.name for r in outermost(self.graph) for s in r.count.free_symbols)
+
     @cached_property
     def forward_work(self) -> tuple[Row, ...]:
         """Counts of primitives in the forward pass, a row for each node and primitive."""
@@ -131,9 +173,14 @@ class Derived:
     @cached_property
     def work(self) -> tuple[Row, ...]:
         """Counts of primitives of a whole step."""
-        update = optimizer_work(self.step, self.policy.optimizer)
         again = work_again(self.one_pass, self.forward_work) if self.recomputes else ()
-        return (*self.forward_work, *backward_work(self.step, self.forward_work), *again, *update)
+        return (*self.work_once, *again)
+
+    @cached_property
+    def work_once(self) -> tuple[Row, ...]:
+        """Counts of primitives of a whole step without what runs again."""
+        update = optimizer_work(self.step, self.policy.optimizer)
+        return (*self.forward_work, *backward_work(self.step, self.forward_work), *update)
 
     @property
     def traffic(self) -> tuple[Traffic, ...]:
@@ -262,6 +309,10 @@ def _check_symbols(graph: Graph, policy: Policy) -> None:
             got=f"{name}, of {meant}",
             fix="call it k, or N",
         )
+
+
+def _fraction(number: Expr) -> Fraction:
+    return Fraction(int(number.p), int(number.q))
 
 
 def _akin(name: str, other: str) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from symacct.errors import FormulaError, SizeError, UsageError, unknown
+from symacct.errors import FormulaError, SizeError, UnitError, UsageError, unknown
 from symacct.formats import BITS
 
 if TYPE_CHECKING:
@@ -31,16 +32,24 @@ CHECKPOINTS: Mapping[str, str] = MappingProxyType(
         "none": "nothing is recomputed",
         "every:K": "the iterations of each outermost repeat in segments of K (an integer or a new symbol)",
         "sqrt": "segments of the square root of the count",
+        "binomial:SLOTS": "as few iterations of each outermost repeat as SLOTS states kept at a time allow",
+        "optimal:BYTES": "segments that run least again while what is saved fits into BYTES, such as 20GB",
         "selective:REGION": "the ops of a region (core, attention, ffn), or named ops; several with +",
         "store-nothing": "nothing inside the outermost repeats: each iteration runs all before it again",
     }
 )
 """Which parts of a graph are run again in backward; ``:needed`` or ``:full`` says how far."""
 MOST_DIGITS = 9
+MOST_SLOTS = 10_000
 ITEMS = ("params", "grads", "master", "states", "activations")
 NO_NUMBERS = ("bool", "int64", "int32")
 COMPUTED = ("fp64", "fp32", "bf16", "fp16")
 BYTE = 8
+AMOUNT = re.compile(r"(?P<number>[0-9]{1,15}(\.[0-9]{1,9})?) *(?P<unit>[A-Za-z]{0,9})")
+SCALES = (
+    *(("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3)),
+    *(("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)),
+)
 PACKED = "packed: blocks and bytes not padded"
 """What is assumed of formats of blocks, and of less than a byte: elements times their bits, and no more."""
 NOTES = MappingProxyType({"bf16": "no fp32 copy of the parameters"})
@@ -135,16 +144,22 @@ class Checkpoint:
     """Which parts of a graph keep their inputs alone and are run again in backward.
 
     Attributes:
-        kind: none, every, sqrt, selective or store-nothing.
+        kind: none, every, sqrt, binomial, optimal, selective or store-nothing.
         every: how many iterations make a segment.
         regions: names of regions or ops, for selective.
         recompute: ``needed`` ends at the last tensor that backward reads, ``full`` runs all of it.
+        slots: how many states between iterations are kept at a time, for binomial.
+        nbytes: what is saved takes at most so much, for optimal.
+        segments: the units of the first and after the last op of each, for optimal, once they are found.
     """
 
     kind: str = "none"
     every: Expr | None = None
     regions: tuple[str, ...] = ()
     recompute: str = "needed"
+    slots: int | None = None
+    nbytes: int | None = None
+    segments: tuple[tuple[int, int], ...] | None = None
 
     def describe(self) -> str:
         """Return the text that is read.
@@ -154,26 +169,30 @@ class Checkpoint:
         """
         details = [str(self.every)] if self.every is not None else []
         details += ["+".join(self.regions)] if self.regions else []
+        details += [str(self.slots)] if self.slots is not None else []
+        details += [_bytes_text(self.nbytes)] if self.nbytes is not None else []
         details += [self.recompute] if self.recompute != RECOMPUTES[0] else []
         return ":".join([self.kind, *details])
 
 
 def checkpoint(text: str) -> Checkpoint:
-    """Return a checkpoint policy from its text: ``none``, ``every:K[:needed|:full]``, ``selective:core``, ...
+    """Return a checkpoint policy from its text: ``none``, ``every:K[:needed|:full]``, ``optimal:20GB``, ...
 
     Raises:
         UnknownNameError: no such policy.
         UsageError: its details cannot be read.
 
-    >>> checkpoint("every:4"), checkpoint("selective:core+ffn").regions
-    (Checkpoint(kind='every', every=4, regions=(), recompute='needed'), ('core', 'ffn'))
+    >>> checkpoint("every:4").every, checkpoint("selective:core+ffn").regions
+    (4, ('core', 'ffn'))
+    >>> checkpoint("binomial:3").slots, checkpoint("optimal:2GB").nbytes
+    (3, 2000000000)
     """
     kind, *details = (part.strip() for part in text.strip().split(":"))
     kinds = [name.partition(":")[0] for name in CHECKPOINTS]
     if kind not in kinds:
         raise unknown("checkpoint policy", kind, kinds)
     recompute = details.pop() if details and details[-1] in RECOMPUTES else RECOMPUTES[0]
-    wants = kind in ("every", "selective")
+    wants = kind in ("every", "selective", "binomial", "optimal")
     if len(details) != (1 if wants else 0) or (wants and not details[0]):
         form = next(name for name in CHECKPOINTS if name.partition(":")[0] == kind)
         raise UsageError(
@@ -181,10 +200,67 @@ def checkpoint(text: str) -> Checkpoint:
         )
     if kind == "every":
         return Checkpoint(kind, whole_or_symbol(details[0], "a segment"), (), recompute)
+    if kind == "binomial":
+        return Checkpoint(kind, recompute=recompute, slots=_slots(details[0]))
+    if kind == "optimal":
+        return Checkpoint(kind, recompute=recompute, nbytes=_read_bytes(details[0]))
     regions = tuple(part.strip() for part in details[0].split("+")) if wants else ()
     if not all(regions):
         raise UsageError("a region is empty", expected="NAME or NAME+NAME", got=text)
     return Checkpoint(kind, None, regions, recompute)
+
+
+def _slots(text: str) -> int:
+    """Return how many states are kept.
+
+    Raises:
+        UsageError: it is no integer of at least 1, or a very large one.
+    """
+    if text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS and 0 < int(text) <= MOST_SLOTS:
+        return int(text)
+    raise UsageError(
+        f"the number of states that are kept cannot be {text[:40]!r}",
+        expected=f"an integer from 1 to {MOST_SLOTS}: the state that a repeat starts from is one of them",
+        got=text[:40],
+    )
+
+
+def _read_bytes(text: str) -> int:
+    """Return a number of bytes: ``4096``, ``20GB``, ``1.5 GiB``.
+
+    Raises:
+        UsageError: it is none.
+    """
+    from fractions import Fraction
+
+    from symacct.units import Unit, read_unit
+
+    found = AMOUNT.fullmatch(text)
+    try:
+        scale, unit = read_unit((found["unit"] if found else "") or "byte")
+    except UnitError:
+        found = None
+    if found is not None and unit == Unit("byte"):
+        amount = Fraction(found["number"]) * scale
+        if amount.denominator == 1 and amount > 0:
+            return int(amount)
+    raise UsageError(
+        f"{text[:40]!r} is no amount of memory",
+        expected="a whole number of bytes, with a unit or without: 20GB, 512MiB, 4096",
+        got=text[:40],
+    )
+
+
+def _bytes_text(nbytes: int) -> str:
+    """Return bytes in the largest unit that leaves an integer.
+
+    >>> [_bytes_text(one) for one in (20 * 10**9, 512 * 2**20, 4096, 4100)]
+    ['20GB', '512MiB', '4KiB', '4100']
+    """
+    for unit, scale in SCALES:
+        if nbytes % scale == 0:
+            return f"{nbytes // scale}{unit}"
+    return str(nbytes)
 
 
 def whole_or_symbol(text: str, what: str) -> Expr:

@@ -24,7 +24,8 @@ class Chain:
     """A chain, and how its step is run.
 
     ``body`` is one layer: ``linear`` (x @ w), ``relu``, ``gelu`` (an activation after it), ``bias`` (relu of
-    a linear with bias) or ``double`` (two linears, each with relu). ``every`` is the length of a checkpoint.
+    a linear with bias) or ``double`` (two linears, each with relu). ``every`` is the length of a checkpoint;
+    with ``slots`` checkpoints stand in checkpoints, so that so many states are kept at a time.
     """
 
     rows: int
@@ -37,6 +38,7 @@ class Chain:
     fused: bool = False
     micro: int = 1
     full: bool = False
+    slots: int | None = None
 
 
 @dataclass(frozen=True)
@@ -77,12 +79,36 @@ def forward(chain: Chain, x: Any, own: list[tuple[Any, ...]]) -> Any:
             x = layer(chain.body, x, one)
         return x
 
+    def reversible(x: Any, lo: int, hi: int, slots: int) -> Any:
+        if hi - lo == 1:
+            return segment(x, lo, hi)
+        middle = lo + fewest(hi - lo, slots)[1]
+        x = checkpoint(reversible, x, lo, middle, slots, use_reentrant=False, preserve_rng_state=False)
+        return reversible(x, middle, hi, slots - 1)
+
+    if chain.slots is not None:
+        return reversible(x, 0, chain.layers, chain.slots)
     if chain.every is None:
         return segment(x, 0, chain.layers)
     for lo in range(0, chain.layers, chain.every):
         hi = min(lo + chain.every, chain.layers)
         x = checkpoint(segment, x, lo, hi, use_reentrant=False, preserve_rng_state=False)
     return x
+
+
+@cache
+def fewest(count: int, slots: int) -> tuple[int, int]:
+    """Return how many layers run again at least, tried split by split, and the longest best first part."""
+    if count == 1:
+        return 0, 0
+    if not slots:
+        return 10**9, 0
+    ways = [
+        (part + fewest(count - part, slots - 1)[0] + fewest(part, slots)[0], -part)
+        for part in range(1, count)
+    ]
+    best, part = min(ways)
+    return best, -part
 
 
 def drop(parameter: Any) -> None:

@@ -60,6 +60,14 @@ def run(args: Namespace) -> int:
         raise UsageError("fit needs a machine", expected="--on MACHINE, as in --on 8xh100-sxm", got="no --on")
     room_of(args.on, reserve=args.reserve, dirs=args.machines)
     policy = read_policy(args)
+    if policy.checkpoint.kind == "optimal":
+        raise UsageError(
+            "fit looks at many batches, and the best segments are those of one",
+            where=f"checkpoint {policy.checkpoint.describe()}",
+            expected="a checkpoint that is the same for each batch",
+            got=policy.checkpoint.describe(),
+            fix="use binomial:SLOTS or every:K, or ask symacct memory with all sizes",
+        )
     account = derive(options.read_graph(args), policy=policy, convention=options.read_convention(args))
     sizes = options.read_at(args, account.graph)
     told = _progress(monotonic())

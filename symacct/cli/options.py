@@ -69,8 +69,8 @@ def add_policy(parser: ArgumentParser, *, optimizer: str = "none") -> None:
         "--checkpoint",
         default="none",
         metavar="POLICY",
-        help="what is run again in backward: none, every:K[:needed|:full], sqrt, selective:REGION, "
-        "store-nothing; see symacct list checkpoints",
+        help="what is run again in backward: none, every:K[:needed|:full], sqrt, binomial:SLOTS, "
+        "optimal:BYTES, selective:REGION, store-nothing; see symacct list checkpoints",
     )
     parser.add_argument("--grads", choices=GRADS, default="fresh", help="gradients of a step; default: fresh")
     parser.add_argument(

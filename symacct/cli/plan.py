@@ -129,6 +129,7 @@ def read_account(
 ) -> tuple[Account | None, dict[str, int]]:
     """Return the account of the graph that is named, and sizes; None where none is."""
     from symacct.account import derive
+    from symacct.report.summary import settled
 
     if args.graph is None:
         if args.at or args.assume or args.symbolic:
@@ -143,7 +144,8 @@ def read_account(
             error.fix = f"a number of parameters is --params: {_with_params(args, verb)}"
         raise
     account = derive(graph, policy=policy, convention=options.read_convention(args))
-    return account, options.read_at(args, account.graph)
+    sizes = options.read_at(args, account.graph)
+    return settled(account, sizes), {name: n for name, n in sizes.items() if name not in account.wanted}
 
 
 def _with_params(args: Namespace, verb: str) -> str:

@@ -14,10 +14,12 @@ from symacct.execution.memory_compare import Compared, MemoryRow
 from symacct.execution.memory_points import points
 from symacct.execution.schedule import run
 from symacct.execution.schedule_plan import Plan
+from symacct.execution.schedule_program import NESTED
 from symacct.execution.states import OPTIMIZERS
 from symacct.execution.vouch import unmodelled
 from symacct.nodes import Repeat, walk
 from symacct.ops.optimizer import RULES
+from symacct.peaks.placement import WRITTEN_OUT, placed
 from symacct.policy import Policy, checkpoint, precision
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from symacct.build import Definition
     from symacct.execution.check import Row
     from symacct.execution.schedule_plan import Tracked
+    from symacct.execution.schedule_program import Segments
     from symacct.nodes import Graph
 
 FP32 = precision("fp32")
@@ -132,8 +135,12 @@ def usual(graph: Graph, policy: Policy) -> tuple[Policy, ...]:
     return tuple(replace(policy, checkpoint=checkpoint(text)) for text in (USUAL if repeats else USUAL[:1]))
 
 
-def plan_of(policy: Policy) -> Plan:
+def plan_of(policy: Policy, graph: Graph | None = None) -> Plan:
     """Return how a policy is run.
+
+    Args:
+        policy: as it is stated; with the segments that are found for it, where it looks for them.
+        graph: at given sizes, where the segments of the policy depend on its counts.
 
     Raises:
         UsageError: the policy has symbols, or is none that is run here.
@@ -156,7 +163,10 @@ def plan_of(policy: Policy) -> Plan:
             got=policy.describe(),
         )
     kind, every, regions = policy.checkpoint.kind, policy.checkpoint.every, policy.checkpoint.regions
-    segments: dict[str, tuple[str | int | tuple[str, ...], ...] | None] = {
+    nested = placed(graph, policy.checkpoint).segments if graph is not None and kind in WRITTEN_OUT else ()
+    segments: dict[str, Segments] = {
+        "binomial": (NESTED, nested),
+        "optimal": (NESTED, nested),
         "none": None,
         "every": ("every", int(every) if every is not None else 1),
         "sqrt": ("sqrt",),
@@ -181,6 +191,7 @@ class _Checked:
         """Say how the policy is run."""
         self.plan = plan_of(policy)
         self.account = derive(graph, policy=policy)
+        self.exact = policy.checkpoint.kind in WRITTEN_OUT
         self.plain = derive(graph, precision=FP32.name)
         self.given = {name: size for name, size in given.items() if name in graph.order}
         self.seed = seed
@@ -193,10 +204,11 @@ class _Checked:
         """Compare at every point; a step that cannot be followed is said to be none."""
         for point in points(self.account, self.given):
             affordable(self.plain, point.sizes)
-            account = running(self.account, point.sizes)
+            account = self.account.bind(point.sizes) if self.exact else running(self.account, point.sizes)
             sizes = {name: size for name, size in point.sizes.items() if name in account.graph.order}
+            plan = plan_of(account.running, account.graph) if self.exact else self.plan
             try:
-                tracked = run(account.graph, sizes, self.plan, seed=self.seed)
+                tracked = run(account.graph, sizes, plan, seed=self.seed)
             except GraphError as error:
                 self.refused = f"checkpoint {self.account.policy.checkpoint.describe()}: {error.what}"
                 return

@@ -175,19 +175,24 @@ class _Step:
     def _outputs(self) -> list[Any]:
         """Run forward and return the loss and held outputs; other values end with their last reader."""
         env: dict[Key, Any] = {}
-        for number, part in enumerate(self.program.parts):
+        self.run_parts(self.program.parts, self.program.lasts, env)
+        return [env[key] if key in env else self.leaves[key] for key in self.program.outputs]
+
+    def run_parts(self, parts: Sequence[Part], lasts: Sequence[frozenset[Key]], env: dict[Key, Any]) -> None:
+        """Run parts on the values of an environment, and drop those that nothing needs any longer."""
+        for part, later in zip(parts, lasts, strict=True):
             if part.kind == PLAIN:
                 self.execute(part.instances, part.dies, env)
                 continue
-            lasting = {key for key in env if self.program.last[key] > number}
+            lasting = {key for key in env if key in later}
             enters = {key: env[key] if key in lasting else env.pop(key) for key in part.enters}
             segment = _Segment(self, part, enters)
             del enters
             made = _checkpoint(segment, *(env[key] for key in part.reads))
-            env = {key: env[key] for key in lasting}
+            for key in env.keys() - lasting:
+                del env[key]
             env |= dict(zip(part.gives, made, strict=True))
             del made
-        return [env[key] if key in env else self.leaves[key] for key in self.program.outputs]
 
     def execute(
         self, instances: Sequence[Instance], dies: Sequence[Sequence[Key]], env: dict[Key, Any]
@@ -222,6 +227,7 @@ class _Step:
 class _Segment:
     """What a checkpoint runs twice: first on the values that enter, then from what it was handed.
 
+    Parts of it may be checkpoints in turn. It marks what it was handed: that is kept for backward.
     A segment of store-nothing is handed what the first iteration reads. When it runs again, it runs all
     iterations before without saving anything, and then its own.
     """
@@ -246,5 +252,8 @@ class _Segment:
         else:
             env |= self.enters
             self.enters = None
-        step.execute(part.instances, part.dies, env)
+        if part.parts:
+            step.run_parts(part.parts, part.lasts, env)
+        else:
+            step.execute(part.instances, part.dies, env)
         return tuple(env[key] for key in part.gives)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from symacct.execution.schedule_program import Segments
     from symacct.execution.track import Row
 
-SEGMENTS = ("every", "sqrt", "regions", "store-nothing")
+SEGMENTS = ("every", "sqrt", "regions", "store-nothing", "nested")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,9 @@ class Plan:
         segments: what is run again in backward. None: the graph's own regions. ``("every", k)``: the
             iterations of each outermost repeat in groups of k; ``("sqrt",)``: of the root of their number,
             rounded up. ``("regions", names)``: each maximal run of nodes of one scope and one region, by the
-            regions' names. ``("store-nothing",)``: each iteration from the first on.
+            regions' names. ``("store-nothing",)``: each iteration from the first on. ``("nested", pairs)``: a
+            pair for each segment, of its first unit and the one after its last; a unit is an iteration of
+            an outermost repeat, or a node outside of repeats.
         recompute: ``needed`` ends at the last saved tensor, ``full`` runs all of a segment.
         hold_output: whether the outputs live until the micro-batch ends.
         grads: ``fresh``, or ``kept``: gradients of the weights exist already and are added to.

@@ -19,10 +19,13 @@ if TYPE_CHECKING:
     from symacct.op import Op
     from symacct.tensor import Tensor
 
-Segments = tuple[str | int | tuple[str, ...], ...] | None
+Segments = tuple[str | int | tuple[str, ...] | tuple[tuple[int, int], ...], ...] | None
 Group = tuple[object, ...]
+Groups = tuple[Group, ...]
+"""The parts that an op stands in, the outermost first."""
 
 PLAIN, AGAIN, FROM_START = "plain", "checkpoint", "store-nothing"
+NESTED = "nested"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,6 +62,8 @@ class Part:
         gives: values that it makes and something later reads.
         dies: for each op, the values that nothing needs after it.
         dies_before: the same for the ops before.
+        parts: what a part that is run again consists of, if parts of it are run again from within.
+        lasts: for each of these parts, the values that are needed after it.
     """
 
     kind: str
@@ -69,15 +74,17 @@ class Part:
     gives: tuple[Key, ...] = ()
     dies: tuple[tuple[Key, ...], ...] = ()
     dies_before: tuple[tuple[Key, ...], ...] = ()
+    parts: tuple[Part, ...] = ()
+    lasts: tuple[frozenset[Key], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """The parts in order, the values of the graph's outputs, and the last part that reads each value."""
+    """The parts in order, the values of the graph's outputs, and what is needed after each part."""
 
     parts: tuple[Part, ...]
     outputs: tuple[Key, ...]
-    last: Mapping[Key, int]
+    lasts: tuple[frozenset[Key], ...]
 
 
 def linearise(
@@ -94,10 +101,11 @@ def linearise(
         raise GraphError(f"{kept[0]} is kept although its region runs again, which is not run here")
     flat = _Flat(graph, segments)
     place = Place(sizes)
-    flat.walk(graph.nodes, place, None, depth=0)
+    flat.walk(graph.nodes, place, (), depth=0)
     outputs = tuple(dict.fromkeys(flat.resolve(name, place) for name in (*graph.outputs, *held)))
-    parts = list(flat.parts())
-    return _joined(parts, outputs)
+    made = {key: None for one, _ in flat.found for key in one.outs}
+    parts, lasts = _joined(list(flat.parts()), made, {key for key in outputs if key in made})
+    return Program(parts, outputs, lasts)
 
 
 @dataclass(slots=True)
@@ -106,27 +114,41 @@ class _Flat:
 
     graph: Graph
     segments: Segments
-    found: list[tuple[Instance, Group | None]] = field(default_factory=list)
+    found: list[tuple[Instance, Groups]] = field(default_factory=list)
     same: dict[Key, Key] = field(default_factory=dict)
     forms: dict[str, Form] = field(default_factory=dict)
     groups: int = 0
+    unit: int = 0
+    open: list[tuple[int, Group]] = field(default_factory=list)
 
-    def walk(self, nodes: tuple[Step_, ...], place: Place, group: Group | None, depth: int) -> None:
-        """List nodes; ``group`` is the part that they belong to, or None where each scope decides."""
+    def walk(self, nodes: tuple[Step_, ...], place: Place, group: Groups, depth: int) -> None:
+        """List nodes; ``group`` is the parts that they belong to, none where each scope decides."""
         current: tuple[str, Group] | None = None
         for node in nodes:
             own = group
-            region = self._region(node.label) if group is None else None
+            region = self._region(node.label) if not group else None
             if region is None:
                 current = None
             else:
                 same = current is not None and current[0] == region
                 current = current if same else (region, self._fresh(AGAIN))
-                own = current[1] if current is not None else None
+                own = (current[1],) if current is not None else ()
             if isinstance(node, Repeat):
                 self._repeat(node, place, own, depth)
             else:
-                self._node(node, place, own)
+                self._node(node, place, own if depth else (*own, *self._nested()))
+
+    def _nested(self) -> Groups:
+        """Return the parts of the next unit, where the segments are given by units."""
+        kind, *rest = self.segments or ("",)
+        if kind != NESTED:
+            return ()
+        at, self.unit = self.unit, self.unit + 1
+        self.open = [(end, group) for end, group in self.open if end > at]
+        chosen = rest[0] if isinstance(rest[0], tuple) else ()
+        ends = sorted((int(pair[1]) for pair in chosen if int(pair[0]) == at), reverse=True)
+        self.open += [(end, self._fresh(AGAIN)) for end in ends]
+        return tuple(group for _, group in self.open)
 
     def _region(self, label: str) -> str | None:
         """Return the region that a node belongs to: one of the graph's own, or the last of those named."""
@@ -151,7 +173,7 @@ class _Flat:
         key = place.key(self.graph.tensors[name])
         return self.same.get(key, key)
 
-    def _repeat(self, repeat: Repeat, place: Place, group: Group | None, depth: int) -> None:
+    def _repeat(self, repeat: Repeat, place: Place, group: Groups, depth: int) -> None:
         if repeat.sums:
             raise GraphError(f"repeat {repeat.name} sums over its iterations, which is not run here")
         carried = [self.resolve(str(c.init), place) for c in repeat.carry]
@@ -161,24 +183,24 @@ class _Flat:
             inner = place.inside((repeat.name,), repeat.index, i)
             for c, key in zip(repeat.carry, carried, strict=True):
                 self.same[inner.key(self.graph.tensors[str(c.enter)])] = key
-            if group is None and depth == 0:
+            if not group and depth == 0:
                 own = self._iteration(own, count, start, len(iterations))
             self.walk(repeat.body, inner, own, depth + 1)
             carried = [self.resolve(str(c.leave), inner) for c in repeat.carry]
         for c, key in zip(repeat.carry, carried, strict=True):
             self.same[place.key(self.graph.tensors[str(c.result)])] = key
 
-    def _iteration(self, group: Group | None, count: int, start: int, whole: int) -> Group | None:
-        """Return the part of an iteration of an outermost repeat."""
+    def _iteration(self, group: Groups, count: int, start: int, whole: int) -> Groups:
+        """Return the parts of an iteration of an outermost repeat."""
         kind, *rest = self.segments or ("",)
         if kind in ("every", "sqrt"):
             length = int(str(rest[0])) if rest else isqrt(whole - 1) + 1
-            return self._fresh(AGAIN) if count % length == 0 else group
+            return (self._fresh(AGAIN),) if count % length == 0 else group
         if kind == FROM_START:
-            return self._fresh(FROM_START, start)
-        return None
+            return (self._fresh(FROM_START, start),)
+        return self._nested()
 
-    def _node(self, node: Node, place: Place, group: Group | None) -> None:
+    def _node(self, node: Node, place: Place, group: Groups) -> None:
         if node.op.alias and node.op.moves:
             raise GraphError(f"{node.label} writes into a cache, which no training step does")
         form = self.forms.get(node.label) or self._form(node, place)
@@ -201,42 +223,66 @@ class _Flat:
     def parts(self) -> Iterator[Part]:
         """Yield what was listed, part by part."""
         earlier: dict[object, tuple[Instance, ...]] = {}
-        for group, run in groupby(self.found, key=lambda pair: pair[1]):
-            instances = tuple(instance for instance, _ in run)
-            if group is None:
+        for group, run in groupby(self.found, key=lambda pair: pair[1][:1]):
+            pairs = [(instance, groups[1:]) for instance, groups in run]
+            instances = tuple(instance for instance, _ in pairs)
+            if not group:
                 yield Part(PLAIN, instances)
-            elif group[0] == AGAIN:
-                yield Part(AGAIN, instances)
+            elif group[0][0] == AGAIN:
+                yield Part(AGAIN, instances, parts=_inner(pairs))
             else:
-                before = earlier.get(group[2], ())
-                earlier[group[2]] = (*before, *instances)
+                before = earlier.get(group[0][2], ())
+                earlier[group[0][2]] = (*before, *instances)
                 yield Part(FROM_START, instances, before)
 
 
-def _joined(parts: list[Part], outputs: tuple[Key, ...]) -> Program:
-    """Find what each part reads of earlier ones and what later ones read of it."""
-    made = {key: None for part in parts for one in part.instances for key in one.outs}
+def _inner(pairs: Sequence[tuple[Instance, Groups]]) -> tuple[Part, ...]:
+    """Return the parts of a part that is run again; none where no part of it is run again from within."""
+    if not any(groups for _, groups in pairs):
+        return ()
+    found = []
+    for group, run in groupby(pairs, key=lambda pair: pair[1][:1]):
+        own = [(instance, groups[1:]) for instance, groups in run]
+        instances = tuple(instance for instance, _ in own)
+        found.append(Part(AGAIN, instances, parts=_inner(own)) if group else Part(PLAIN, instances))
+    return tuple(found)
+
+
+def _joined(
+    parts: Sequence[Part], made: Mapping[Key, None], beyond: AbstractSet[Key]
+) -> tuple[tuple[Part, ...], tuple[frozenset[Key], ...]]:
+    """Find what each part reads of earlier ones, what later ones read of it, and what is needed after each.
+
+    Args:
+        parts: in order.
+        made: all that any op makes, in order.
+        beyond: what is needed after the last of them.
+    """
     reads = [_read(part.instances, made) for part in parts]
     handed = [_read((*part.before, *part.instances), made) for part in parts]
-    last: dict[Key, int] = {}
-    for number, (direct, kept) in enumerate(zip(reads, handed, strict=True)):
-        last |= dict.fromkeys((*direct, *kept), number)
-    last |= dict.fromkeys((key for key in outputs if key in made), len(parts))
+    lasts: list[frozenset[Key]] = []
+    needed = frozenset(beyond)
+    for direct, kept in zip(reversed(reads), reversed(handed), strict=True):
+        lasts.insert(0, needed)
+        needed |= {*direct, *kept}
     done = []
-    for number, (part, direct, kept) in enumerate(zip(parts, reads, handed, strict=True)):
-        gives = {key for one in part.instances for key in one.outs if last.get(key, -1) > number}
-        later = {key for key in made if last.get(key, -1) > number} if part.kind == PLAIN else gives
+    for part, direct, kept, later in zip(parts, reads, handed, lasts, strict=True):
+        own = dict.fromkeys(key for one in part.instances for key in one.outs)
+        gives = {key for key in own if key in later}
+        inner, inner_lasts = _joined(part.parts, made, gives) if part.parts else ((), ())
         done.append(
             replace(
                 part,
                 reads=tuple(kept),
                 enters=tuple(key for key in direct if key not in kept),
-                gives=tuple(key for key in made if key in gives),
-                dies=_deaths(part.instances, made, later),
+                gives=tuple(key for key in own if key in gives),
+                dies=_deaths(part.instances, made, later if part.kind == PLAIN else gives),
                 dies_before=_deaths(part.before, made, {*direct}),
+                parts=inner,
+                lasts=inner_lasts,
             )
         )
-    return Program(tuple(done), outputs, last)
+    return tuple(done), tuple(lasts)
 
 
 def _deaths(

@@ -110,18 +110,13 @@ class BackwardRun(AgainRun):
             self.again(segment)
         saved = [*map(one.storage, self.reads_of(one)), *one.extra]
         for storage in saved:
-            self._note_saved(storage)
+            self.note_saved(storage)
         found = self._emulate(one, g, saved)
         if segment is not None:
-            for storage in segment.inputs:
-                self._note_saved(storage)
+            for storage in [*segment.around][-1].inputs:
+                self.note_saved(storage)
                 storage.last = len(self.actions) - 1
         self._hand_on(one, found)
-
-    def _note_saved(self, storage: Storage) -> None:
-        storage.saved = True
-        if storage.fixed and storage.tensor.role == "input":
-            self.read_inputs[storage.tensor.name] = None
 
     def _emulate(
         self, one: Instance, g: Storage, saved: Sequence[Storage]

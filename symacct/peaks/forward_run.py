@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,8 @@ class ForwardRun:
         self.graph = graph
         self.held = frozenset(held)
         self.placement = placement
+        self.begins = Counter(lo for lo, _ in placement.segments)
+        self.ends = Counter(hi for _, hi in placement.segments)
         self.choices = choices
         self.counts = {name: as_expr(count) for name, count in counts.items()}
         self.wanted = set(graph.trainable)
@@ -76,7 +79,8 @@ class ForwardRun:
         self.past: list[Instance] | None = None
         self.ending: list[Storage] = []
         self.dead: set[int] = set()
-        self.readers: dict[int, set[int]] = {}
+        self.readers: dict[int, set[Segment | None]] = {}
+        self.unit = 0
 
     # ---- steps and storages ----
 
@@ -128,20 +132,43 @@ class ForwardRun:
         for region, run in self.placement.runs(nodes):
             opened = region is not None and self.segment is None
             if opened:
-                self.segment = Segment(len(self.marks))
+                self._open(Segment(len(self.marks)))
             for node in run:
                 if isinstance(node, Repeat):
                     self.repeat(node)
                 else:
+                    if not self.at:
+                        self._reach(len(self.marks))
                     self.node(node)
             if opened:
                 self._close()
 
+    def _reach(self, depth: int) -> None:
+        """Come to the next unit: an iteration of an outermost repeat, or a node outside of repeats."""
+        for _ in range(self.ends[self.unit]):
+            self._close()
+        for _ in range(self.begins[self.unit]):
+            around = self.segment
+            self._open(Segment(depth, around, 0 if around is None else len(around.instances)))
+        self.unit += 1
+
+    def _close_all(self) -> None:
+        """End what is open where the forward pass ends."""
+        while self.segment is not None:
+            self._close()
+
+    def _open(self, segment: Segment) -> None:
+        """Begin a segment, inside the one that is open."""
+        if segment.parent is not None:
+            segment.parent.children.append(segment)
+        self.segment = segment
+
     def _close(self) -> None:
-        """End a segment: it has kept its inputs so far."""
-        segment, self.segment = self.segment, None
+        """End the innermost segment: it has kept its inputs so far."""
+        segment = self.segment
         if segment is None:
             return
+        self.segment = segment.parent
         todo = [*segment.before, *segment.instances]
         made = {id(v.storage) for one in todo for v in one.made}
         for storage in (v.storage for one in todo for v in one.ins):
@@ -165,12 +192,12 @@ class ForwardRun:
         self.act(node.label, "forward", (v.storage for v in ins), [*made, *one.extra], runs=not node.op.alias)
         if need:
             self.tape.append(one)
-        if self.segment is not None:
-            self.segment.instances.append(one)
+        for segment in () if self.segment is None else self.segment.around:
+            segment.instances.append(one)
         if self.past is not None:
             self.past.append(one)
         for value in ins:
-            self.readers.setdefault(id(value), set()).add(id(self.segment))
+            self.readers.setdefault(id(value), set()).add(self.segment)
 
     def extras(self, one: Instance, kind: str) -> list[Storage]:
         """Return the copies that eager torch keeps of a node beside the tensors of the graph."""
@@ -223,13 +250,16 @@ class ForwardRun:
         for i, inner, first in self._turns(repeat, lo, hi, count, cut):
             self._pass(marks, inner, {**self.at, repeat.name: i}, carried)
             self.marks = (*marks, *inner)
+            if outer:
+                self._reach(len(marks))
             if cut is not None and first:
                 self._close()
-                self.segment = Segment(len(marks) + 1)
+                self._open(Segment(len(marks) + 1))
             elif nothing:
                 self._close()
-                self.segment = Segment(len(marks), before=list(self.past or ()))
-                self.segment.shortened, self.segment.length = i - lo + 1, turn_symbol(repeat.name) + 1
+                segment = Segment(len(marks), before=list(self.past or ()))
+                segment.shortened, segment.length = i - lo + 1, turn_symbol(repeat.name) + 1
+                self._open(segment)
             self.at[repeat.name] = i
             self.open = (*opened, repeat)
             self.around[repeat.index.name] = as_expr(i)

@@ -7,8 +7,12 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from symacct.errors import UsageError, unknown
+from symacct.algebra.evaluate import substitute
+from symacct.algebra.normal import normal
+from symacct.algebra.symbols import as_expr
+from symacct.errors import RuleError, UsageError, unknown
 from symacct.nodes import Graph, Node, Repeat, walk
+from symacct.peaks.binomial import segments
 from symacct.policy import Checkpoint
 
 if TYPE_CHECKING:
@@ -17,6 +21,10 @@ if TYPE_CHECKING:
     from sympy import Expr
 
     from symacct.nodes import Step_
+
+
+WRITTEN_OUT = ("binomial", "optimal")
+"""Policies whose segments differ from iteration to iteration: all of them are written out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +48,15 @@ class Placement:
         cuts: how outermost repeats are cut, by name, if they are.
         nothing: whether the outermost repeats save nothing at all.
         kept: labels of nodes in a region whose outputs are kept all the same.
+        segments: the first unit of a segment and the one after its last: any two of them stand apart, or one
+            in the other. A unit is an iteration of an outermost repeat, or a node outside of repeats.
     """
 
     regions: Mapping[str, str]
     cuts: Mapping[str, Cut] = field(default_factory=lambda: MappingProxyType({}))
     nothing: bool = False
     kept: frozenset[str] = frozenset()
+    segments: tuple[tuple[int, int], ...] = ()
 
     def runs(self, nodes: Sequence[Step_]) -> Iterator[tuple[str | None, list[Step_]]]:
         """Yield the nodes of one scope in order, those of one region together."""
@@ -67,15 +78,28 @@ def left(checkpoint: Checkpoint, whole: Graph, graph: Graph) -> Checkpoint:
         gone = [name for name in checkpoint.regions if _hits(whole, name) and not _hits(graph, name)]
         regions = tuple(name for name in checkpoint.regions if name not in gone)
         return replace(checkpoint, regions=regions) if regions else Checkpoint()
-    return Checkpoint() if outermost(whole) and not outermost(graph) else checkpoint
+    counts = checkpoint.kind != "optimal"
+    return Checkpoint() if counts and outermost(whole) and not outermost(graph) else checkpoint
 
 
-def placed(graph: Graph, checkpoint: Checkpoint, cuts: Mapping[str, Cut] | None = None) -> Placement:
+def placed(
+    graph: Graph,
+    checkpoint: Checkpoint,
+    cuts: Mapping[str, Cut] | None = None,
+    sizes: Mapping[str, int] | None = None,
+) -> Placement:
     """Return where a checkpoint policy puts its segments, with those that the graph has itself.
+
+    Args:
+        graph: the graph.
+        checkpoint: the policy.
+        cuts: how its outermost repeats are cut, if they are.
+        sizes: what is known of the graph's sizes, beside those that are bound.
 
     Raises:
         UnknownNameError: a region or op that the graph does not have.
         UsageError: the policy wants a repeat and there is none, or segments would stand in segments.
+        RuleError: the policy wants a count that is a symbol.
     """
     own = _own(graph)
     kept = frozenset(label for remat in graph.remats for label in remat.keep)
@@ -91,6 +115,8 @@ def placed(graph: Graph, checkpoint: Checkpoint, cuts: Mapping[str, Cut] | None 
         )
     if checkpoint.kind == "selective":
         return Placement(MappingProxyType(_selected(graph, checkpoint.regions)))
+    if checkpoint.segments is not None:
+        return Placement(MappingProxyType({}), segments=checkpoint.segments)
     if not outermost(graph):
         raise UsageError(
             f"graph {graph.name} repeats nothing, so that there are no blocks to cut",
@@ -101,7 +127,38 @@ def placed(graph: Graph, checkpoint: Checkpoint, cuts: Mapping[str, Cut] | None 
         )
     if checkpoint.kind == "store-nothing":
         return Placement(MappingProxyType({}), nothing=True)
+    if checkpoint.slots is not None:
+        found = tuple(_binomial(graph, checkpoint.slots, sizes or {}))
+        return Placement(MappingProxyType({}), segments=found)
     return Placement(MappingProxyType({}), cuts=MappingProxyType(dict(cuts or {})))
+
+
+def _binomial(graph: Graph, slots: int, sizes: Mapping[str, int]) -> Iterator[tuple[int, int]]:
+    """Yield the segments of each outermost repeat, in units.
+
+    Raises:
+        RuleError: a count is a symbol.
+    """
+    start = 0
+    for node in graph.nodes:
+        count = as_expr(1)
+        if isinstance(node, Repeat):
+            count = normal(substitute(node.count, {name: as_expr(size) for name, size in sizes.items()}))
+            if not count.is_Integer:
+                raise open_count(node, f"binomial:{slots}")
+            yield from segments(int(count), slots, start)
+        start += int(count)
+
+
+def open_count(repeat: Repeat, policy: str) -> RuleError:
+    """Return the error for a repeat whose count has to be known."""
+    names = ", ".join(f"{name}=8" for name in sorted(s.name for s in repeat.count.free_symbols))
+    return RuleError(
+        f"the segments of {policy} are others for each count of {repeat.name}: no formula holds for all",
+        expected="an integer for the count",
+        got=str(repeat.count),
+        fix=f"bind it: --at {names}",
+    )
 
 
 def _own(graph: Graph) -> dict[str, str]:

@@ -55,6 +55,7 @@ class Run(BackwardRun):
                 self.marks = (Mark(MICRO, turn, micro, self.choices.micro_count),)
                 self.bound(self.marks, self.filled.values())
             self.forward(self.graph.nodes)
+            self._close_all()
             self.backward()
             if self.choices.micro_count != 1:
                 self._end_micro_batch()

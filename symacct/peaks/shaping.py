@@ -16,7 +16,7 @@ from symacct.algebra.symbols import as_expr, symbol
 from symacct.errors import UsageError
 from symacct.nodes import Graph, Repeat, bind_node, bind_tensor, walk
 from symacct.peaks.closing import closed
-from symacct.peaks.placement import Cut, outermost
+from symacct.peaks.placement import WRITTEN_OUT, Cut, outermost
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -110,6 +110,8 @@ class _Making:
         self.back: dict[str, Expr] = {}
         self.conditions = list(graph.conditions)
         self.shorter: dict[str, str] = {}
+        whole = policy.checkpoint.kind in WRITTEN_OUT
+        self.written = {repeat.name for repeat in outermost(graph)} if whole else set()
         self.into = self._quotients()
         self.counts: dict[str, Symbol] = {}
         self.shifts: dict[str, Expr] = {}
@@ -163,7 +165,7 @@ class _Making:
                 own = int(count) > self.most or (always and count > 0)
             else:
                 own = not count.is_Symbol and not count.free_symbols & around
-            if own:
+            if own and repeat.name not in self.written:
                 self.counts[repeat.name] = self.count(repeat.count, count)
             self.own_counts(repeat.body, around | {repeat.index}, always=False)
 

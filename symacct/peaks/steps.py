@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sympy import Integer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from sympy import Expr
 
@@ -142,21 +142,58 @@ class Instance:
         """Return the storage of one of the node's tensors, as backward reads it."""
         pairs = (*zip(self.node.ins, self.ins, strict=True), *zip(self.node.outs, self.outs, strict=True))
         found = next(value.storage for own, value in pairs if own == name)
-        return found if self.segment is None else self.segment.again.get(id(found), found)
+        return found if self.segment is None else self.segment.now(found)
 
 
 @dataclass(slots=True, eq=False)
 class Segment:
-    """Instances that are run again together; ``depth`` is the number of loops around the segment."""
+    """Instances that are run again together, those of the segments inside it too.
+
+    Attributes:
+        depth: the number of loops around the segment.
+        parent: the segment that it stands in: when that runs again, this one runs without saving anything.
+        start: how many instances its parent had before it.
+        children: the segments that stand in it.
+        instances: its ops, in order.
+        before: ops that run before it when it runs again, and save nothing.
+        again: the storages that running it again has made, by the id of those of the forward pass.
+        inputs: what it is run again from.
+        enters: the same in the forward pass, once it is known.
+        ran: whether it has run again.
+    """
 
     depth: int
+    parent: Segment | None = None
+    start: int = 0
+    children: list[Segment] = field(default_factory=list)
     instances: list[Instance] = field(default_factory=list)
     before: list[Instance] = field(default_factory=list)
     again: dict[int, Storage] = field(default_factory=dict)
     inputs: list[Storage] = field(default_factory=list)
+    enters: list[Storage] | None = None
     ran: bool = False
     shortened: int = 0
     length: Expr = ZERO
+
+    @property
+    def around(self) -> Iterator[Segment]:
+        """The segment and those that it stands in, the innermost first."""
+        one: Segment | None = self
+        while one is not None:
+            yield one
+            one = one.parent
+
+    @property
+    def end(self) -> int:
+        """How many instances its parent has up to its end."""
+        return self.start + len(self.instances)
+
+    def now(self, storage: Storage) -> Storage:
+        """Return what stands for a storage of the forward pass where this segment runs again."""
+        for one in self.around:
+            if id(storage) in one.again:
+                return one.again[id(storage)]
+        return storage
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,11 +232,19 @@ class Schedule:
 
 
 def entering(segment: Segment) -> list[Storage]:
-    """Return the storages that a segment reads and does not make."""
-    todo = [*segment.before, *segment.instances]
-    inside = {id(v.storage) for one in todo for v in one.made}
-    inputs = {id(v.storage): v.storage for one in todo for v in one.ins}
-    return [s for key, s in inputs.items() if key not in inside and passing(s)]
+    """Return the storages that a segment that has ended reads and does not make."""
+    if segment.enters is None:
+        todo = [*segment.before, *segment.instances]
+        inside = {id(v.storage) for one in todo for v in one.made}
+        inputs = {id(v.storage): v.storage for one in todo for v in one.ins}
+        segment.enters = [s for key, s in inputs.items() if key not in inside and passing(s)]
+    return segment.enters
+
+
+def handed(segment: Segment) -> bool:
+    """Say whether a segment that has ended reads anything that an op before it has made, views included."""
+    made = {id(v) for one in segment.instances for v in one.outs}
+    return any(v.tensor.role not in FIXED for one in segment.instances for v in one.ins if id(v) not in made)
 
 
 def passing(storage: Storage) -> bool:

@@ -102,7 +102,7 @@ def at_sizes(graph: Graph, policy: Policy, sizes: Mapping[str, int]) -> Schedule
         )
     micro = int(evaluate(as_expr(policy.accumulate), known))
     cuts = {name: cut for name, n in turns.items() if (cut := integer_cut(policy, n, known)) is not None}
-    placement = placed(graph, policy.checkpoint, cuts)
+    placement = placed(graph, policy.checkpoint, cuts, sizes)
     choices = choices_of(policy, min(micro, MOST_MICRO))
     whole = closed(graph) if policy.loss == "sum" else graph
     return scheduled(whole, graph.outputs, placement, choices, sizes)

@@ -14,7 +14,7 @@ from symacct.errors import SymacctError
 from symacct.report.data import Line, Section
 from symacct.report.explain import explained
 from symacct.report.memory_peak import Peak, Peaks
-from symacct.report.summary import View, with_shares
+from symacct.report.summary import View, settled, with_shares
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,6 +47,7 @@ def at_sizes(account: Account, sizes: Mapping[str, int]) -> View:
     free = {*account.graph.order, *account.policy.names} - checked.keys() - account.graph.bound.keys()
     if checked and free:
         return View(account.bind(checked), {})
+    account = settled(account, checked)
     small = [Condition("at_least", symbol(name), as_expr(1)) for name, size in checked.items() if size == 0]
     if small:
         account = account.bind({name: 0 for name, size in checked.items() if size == 0})

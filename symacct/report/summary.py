@@ -64,6 +64,7 @@ def view(account: Account, sizes: Mapping[str, int], names: Sequence[str]) -> Vi
         SizeError: a size is out of range, or breaks a condition of the graph itself.
     """
     checked = check_sizes(sizes, account.graph.order, frozenset(may_be_zero(account.graph)))
+    account = settled(account, checked)
     small = [Condition("at_least", symbol(name), as_expr(1)) for name, size in checked.items() if size == 0]
     if small:
         account = account.bind({name: 0 for name, size in checked.items() if size == 0})
@@ -71,6 +72,19 @@ def view(account: Account, sizes: Mapping[str, int], names: Sequence[str]) -> Vi
         small += broken
         account = account.bind({name: checked[name] for one in broken for name in one.names})
     return View(account, checked, tuple(small))
+
+
+def settled(account: Account, sizes: Mapping[str, int]) -> Account:
+    """Return an account with the sizes bound that the segments of its policy cannot do without.
+
+    >>> from symacct.account import derive
+    >>> from symacct.readers.files import load
+    >>> account = derive(load("mlp"), checkpoint="binomial:2")
+    >>> settled(account, {"B": 2, "L": 5}).graph.order
+    ('B', 'D')
+    """
+    known = {name: size for name, size in sizes.items() if name in account.wanted}
+    return account.bind(known) if known else account
 
 
 def _broken(account: Account, sizes: Mapping[str, int], names: Sequence[str]) -> list[Condition]:
