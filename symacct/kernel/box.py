@@ -15,12 +15,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import reduce
-from math import comb
 from typing import Any, NamedTuple
 
 from .form import integer, is_variable, operation, short
 from .logs import read_log
-from .poly import ONE, Monomial, Poly, Ratio, constant, join, lowest, put, unique
+from .poly import ONE, Poly, Ratio, constant, join, lowest, put, shifted, unique
 from .refusal import LONGEST_ATOM, MOST_POWER, Meter, Refused, need
 from .roots import read_root
 from .roundings import EXTREMES, ROUNDINGS, read_rounding
@@ -137,28 +136,19 @@ class Box:
 
     def sure(self, value: Ratio, *, strict: bool = False) -> bool:
         """Say whether the shift shows a fraction to be at least 0 (more than 0) for all sizes."""
-        moved = value[0]
-        for name in sorted({g for m in moved for g, _ in m}):
-            if name not in self.lower:
-                return False
-            start = self.lower[name]
-            if not start:
-                continue
-            before, moved = moved, {}
-            for monomial, c in before.items():
-                power = dict(monomial).get(name, 0)
-                rest = tuple(pair for pair in monomial if pair[0] != name)
-                self.meter.spend((power + 1) * (1 + len(rest) // 4))
-                for k in range(power + 1):
-                    y: Monomial = ((name, k),) if k else ()
-                    put(moved, {join(rest, y): c * comb(power, k) * start ** (power - k)})
-        if not all(c > 0 for c in moved.values()):
+        moved = shifted(value[0], self.lower, self.meter)
+        if moved is None or not all(c > 0 for c in moved.values()):
             return False
         return not strict or any(all(g in self.above for g, _ in m) for m in moved)
 
     def least(self, value: Ratio) -> int | None:
         """Return 1 or 0, whichever is seen to be below a fraction, or None."""
-        return next((b for b in (1, 0) if self.sure(self.minus(value, constant(b)))), None)
+        if value[1] != ONE:
+            return next((b for b in (1, 0) if self.sure(self.minus(value, constant(b)))), None)
+        moved = shifted(value[0], self.lower, self.meter)
+        if moved is None or not all(c > 0 for c in moved.values()):
+            return None
+        return int(moved.get((), 0) >= 1)
 
     # -- reading
 

@@ -11,13 +11,13 @@ a monomial of variables with a least value is taken out.
 from __future__ import annotations
 
 from fractions import Fraction
-from math import gcd, lcm
+from math import comb, gcd, lcm
 from typing import TYPE_CHECKING
 
-from .refusal import MOST_BITS, MOST_DEGREE, need
+from .refusal import MOST_BITS, MOST_DEGREE, Meter, need
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Container, Mapping
 
 Monomial = tuple[tuple[str, int], ...]  # sorted pairs (variable, exponent)
 Poly = dict[Monomial, Fraction]  # no zero coefficients
@@ -35,7 +35,9 @@ def bounded(number: Fraction) -> Fraction:
 def put(into: Poly, more: Poly, sign: int = 1) -> Poly:
     """Add sign * more to a polynomial, in place."""
     for monomial, value in more.items():
-        new = into.get(monomial, 0) + sign * value
+        signed = value if sign == 1 else sign * value
+        old = into.get(monomial)
+        new = signed if old is None else old + signed
         if new:
             into[monomial] = bounded(new)
         else:
@@ -52,6 +54,26 @@ def join(left: Monomial, right: Monomial) -> Monomial:
         powers[name] = powers.get(name, 0) + power
         need(powers[name] <= MOST_DEGREE, "a power is too large")
     return tuple(sorted(powers.items()))
+
+
+def shifted(poly: Poly, lower: Mapping[str, int], meter: Meter) -> Poly | None:
+    """Return a polynomial with l(g) + y(g) in the place of each g; None where some g has no l(g)."""
+    for name in sorted({g for m in poly for g, _ in m}):
+        if name not in lower:
+            return None
+        start = lower[name]
+        if not start:
+            continue
+        before, poly = poly, {}
+        for monomial, c in before.items():
+            power = dict(monomial).get(name, 0)
+            rest = tuple(pair for pair in monomial if pair[0] != name)
+            meter.spend((power + 1) * (1 + len(rest) // 4))
+            for k in range(power + 1):
+                y: Monomial = ((name, k),) if k else ()
+                times = comb(power, k) * start ** (power - k)
+                put(poly, {join(rest, y): c if times == 1 else c * times})
+    return poly
 
 
 def without(poly: Poly, shared: dict[str, int], scale: Fraction) -> Poly:
