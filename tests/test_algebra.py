@@ -297,7 +297,7 @@ def test_signs_of_atoms():
 
 
 def test_sizes_in_exponents_stay_small(monkeypatch):
-    """A power of a million digits would take seconds to write down, and says no more than one of a thousand."""
+    """A power of a million digits takes seconds to write down, and says no more than one of a thousand."""
     tried = []
 
     def seen(expr, sizes):

@@ -152,3 +152,42 @@ def test_other_questions_read_the_same():
     assert compare_formulas("2*n", "k", ["M = k"], ["M >= 4*n"]).larger == "B or equal"
     claim = read_claim("n <= 2*k where M = 2*k", None, beside=["M >= n"])
     assert conditions_beside(claim, (), ["M >= n"]) == conditions_beside(claim, ["M >= n"])
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "outcome"),
+    [
+        ("a*d = h", {}, "proved"),
+        ("a*d = h + 1", {}, "refuted"),
+        ("2*b*d <= b*h if a >= 2", {}, "proved"),
+        ("2*b*d <= b*h if d >= 2", {}, "refuted"),
+        ("h >= 64*a if d >= 64", {}, "proved"),
+        ("h >= 64*a", {"assume": ["d >= 64"]}, "proved"),
+        ("h >= 64*a", {"assume": ["d >= 63"]}, "refuted"),
+        ("D = h where D = d*a", {}, "proved"),
+        ("a*d = 64", {"sizes": {"h": 64}}, "proved"),
+        ("d = 3*s where d = 3*s", {}, "proved"),
+        ("a*d = h", {"lets": ["d = 2"]}, "refuted"),
+        ("min_d(d + h/d) = 2*sqrt(h)", {}, "proved"),
+    ],
+)
+def test_names_that_the_graph_gives_to_quotients(text, given, outcome):
+    """d is h/a of gpt, but where a claim binds it, or lets it vary."""
+    assert prove(load("gpt"), text, **given).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("quotient", "plain"),
+    [
+        ("h/a >= 64", "h >= 64*a"),
+        ("h/a > 63", "h >= 63*a + 1"),
+        ("64 <= h/(a*b)", "h >= 64*a*b"),
+        ("h/a <= b/a^2", "b >= a*h"),
+        ("1/a >= b/h", "h >= a*b"),
+        ("h/(a + 1) >= 64", "h/(a + 1) >= 64"),
+    ],
+)
+def test_a_condition_on_a_quotient_is_one_of_its_parts(quotient, plain):
+    one, other = (prove(None, f"h + a + b >= 3 if {text}").box.stated for text in (quotient, plain))
+    assert one == other
+    assert prove(None, f"h + a + b >= 3 if {quotient}").outcome == "proved"

@@ -7,10 +7,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from sympy import Mul
+
 from symacct.algebra.condition import Condition
 from symacct.algebra.domain import is_whole
 from symacct.algebra.evaluate import names_of
 from symacct.algebra.normal import normal
+from symacct.algebra.symbols import as_expr
+from symacct.algebra.terms import read
 from symacct.errors import FormulaError
 from symacct.syntax import read_formula
 
@@ -175,9 +179,22 @@ def _read(left: Expr, sign: str, right: Expr, real: Collection[str]) -> Iterator
     elif sign == "=":
         yield Condition("equal", left, right)
     elif sign == ">=":
-        yield Condition("at_least", left, right)
+        yield Condition("at_least", *_cleared(left, right))
     else:
-        yield from over_integers([Condition("above", left, right)], real)
+        yield from over_integers([Condition("above", *_cleared(left, right))], real)
+
+
+def _cleared(left: Expr, right: Expr) -> tuple[Expr, Expr]:
+    """Return both sides times the sizes that stand below in one: ``h/a >= 64`` is ``h >= 64*a``."""
+    below: dict[Expr, Expr] = {}
+    for monomial in read(normal(left - right)):
+        for base, power in monomial:
+            if base.is_Symbol and base.is_positive and power < 0:
+                below[base] = max(below.get(base, as_expr(0)), as_expr(-power))
+    if not below:
+        return left, right
+    factor = Mul(*(base**power for base, power in below.items()))
+    return normal(left * factor), normal(right * factor)
 
 
 def over_integers(conditions: Iterable[Condition], real: Collection[str]) -> Iterator[Condition]:
