@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from .refusal import MOST_BITS, MOST_DEGREE, Meter, need
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping
+    from collections.abc import Container
 
 Monomial = tuple[tuple[str, int], ...]  # sorted pairs (variable, exponent)
 Poly = dict[Monomial, Fraction]  # no zero coefficients
@@ -56,24 +56,19 @@ def join(left: Monomial, right: Monomial) -> Monomial:
     return tuple(sorted(powers.items()))
 
 
-def shifted(poly: Poly, lower: Mapping[str, int], meter: Meter) -> Poly | None:
-    """Return a polynomial with l(g) + y(g) in the place of each g; None where some g has no l(g)."""
-    for name in sorted({g for m in poly for g, _ in m}):
-        if name not in lower:
-            return None
-        start = lower[name]
-        if not start:
-            continue
-        before, poly = poly, {}
-        for monomial, c in before.items():
-            power = dict(monomial).get(name, 0)
-            rest = tuple(pair for pair in monomial if pair[0] != name)
-            meter.spend((power + 1) * (1 + len(rest) // 4))
-            for k in range(power + 1):
-                y: Monomial = ((name, k),) if k else ()
-                times = comb(power, k) * start ** (power - k)
-                put(poly, {join(rest, y): c if times == 1 else c * times})
-    return poly
+def shifted(poly: Poly, name: str, start: int, meter: Meter) -> Poly:
+    """Return a polynomial with start + y in the place of a variable; y goes by the variable's name."""
+    held = {m: dict(m)[name] for m in poly if any(g == name for g, _ in m)}
+    meter.spend(sum(1 + len(m) // 4 for m in poly))
+    moved = {m: c for m, c in poly.items() if m not in held}
+    for monomial, power in held.items():
+        rest = tuple(pair for pair in monomial if pair[0] != name)
+        meter.spend(power * (1 + len(rest) // 4))
+        for k in range(power + 1):
+            times = comb(power, k) * start ** (power - k)
+            c = poly[monomial] if times == 1 else poly[monomial] * times
+            put(moved, {join(rest, ((name, k),)) if k else rest: c})
+    return moved
 
 
 def without(poly: Poly, shared: dict[str, int], scale: Fraction) -> Poly:
