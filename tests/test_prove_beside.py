@@ -13,7 +13,7 @@ from symacct.proof.beside import conditions_beside
 from symacct.proof.certified import certify
 from symacct.proof.compare import compare_formulas
 from symacct.proof.prove import prove
-from symacct.proof.read_line import read_line
+from symacct.proof.read_line import names_line, read_line
 from symacct.proof.stated import statement_of
 from symacct.readers.files import load
 
@@ -191,3 +191,18 @@ def test_a_condition_on_a_quotient_is_one_of_its_parts(quotient, plain):
     one, other = (prove(None, f"h + a + b >= 3 if {text}").box.stated for text in (quotient, plain))
     assert one == other
     assert prove(None, f"h + a + b >= 3 if {quotient}").outcome == "proved"
+
+
+def test_an_unknown_name_lists_few_others():
+    with pytest.raises(SymacctError) as refused:
+        prove(load("gpt"), "a*q = h")
+    sizes, quantities, bound = refused.value.expected.split("; ")
+    assert sizes == "sizes: L, V, a, b, h, s, t"
+    assert quantities.count(",") == 12
+    assert quantities.endswith("more (see symacct list quantities)")
+    assert bound == "bound: d"
+
+
+def test_numbers_of_formats_are_no_integers():
+    said = names_line(prove(None, "epsilon(bf16) + x <= largest(fp8_e4m3) if x <= 2"), None)
+    assert said == "x: integers of at least 1; epsilon(bf16) = 2^(-7); largest(fp8_e4m3) = 448"
