@@ -199,9 +199,9 @@ def _is_free(left: Expr, right: Expr, domain: Domain, growing: tuple[str, ...]) 
     try:
         regime = regimes_of(domain.stated, {}, growing, domain.real)
         ways = rays(regime, (left, right))[:FEW_RAYS]
-    except SizeError:
+        return bool(ways) and along_rays((left, right), "~", regime, ways)[2] is None
+    except SizeError:  # nothing grows so, or a side has no real value along a ray
         return False
-    return bool(ways) and along_rays((left, right), "~", regime, ways)[2] is None
 
 
 def _with(verdict: Verdict, seconds: float, what: str, work: Callable[[], dict[str, Any]]) -> Verdict:
