@@ -70,15 +70,33 @@ def _points(course: Course, conditions: Sequence[Condition]) -> Iterator[dict[st
 
 
 def _complete(course: Course, point: dict[str, int]) -> bool:
-    """Add what the others say of a point, and tell whether all of it is whole."""
-    for formulas in (course.shape.into, course.shape.back):
-        for name, expr in formulas.items():
-            if name in point or not set(names_of(expr)) <= point.keys():
-                continue
+    """Add what the others say of a point, and tell whether all of it is whole and agrees.
+
+    Where what stands for a count was drawn apart from the sizes it is made of, the sizes decide.
+    """
+    into, back = course.shape.into, course.shape.back
+    if not _added(point, into, point):
+        return False
+    sizes = set(course.graph.order)
+    meant: dict[str, int] = {}
+    if not _added(meant, back, point):
+        return False
+    point |= meant
+    whole: dict[str, int] = {}
+    if not _added(whole, into, point) or any(point[name] != whole[name] for name in sizes & whole.keys()):
+        return False
+    point |= whole
+    return True
+
+
+def _added(found: dict[str, int], formulas: Mapping[str, Expr], point: Mapping[str, int]) -> bool:
+    """Add the values of formulas at a point, and tell whether they are whole."""
+    for name, expr in formulas.items():
+        if set(names_of(expr)) <= point.keys():
             value = evaluate(expr, point)
             if not value.is_Integer:
                 return False
-            point[name] = int(value)
+            found[name] = int(value)
     return True
 
 
