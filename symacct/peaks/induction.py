@@ -332,6 +332,9 @@ def _literal(mark: Mark, outer: Marks, turns: int) -> list[tuple[str, int, int]]
             continue
         start, end = around.turn, around.turns - 1 - around.turn
         from_start = normal(substitute(count, {turn.name: as_expr(start)}))
+        if around.count.is_Integer:  # it is written out
+            count = from_start
+            continue
         from_end = normal(substitute(count, {turn.name: around.count - 1 - end}))
         backward = around.loop.endswith(BACKWARD)
         name = zone_of(around)
