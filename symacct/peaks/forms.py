@@ -21,7 +21,7 @@ from symacct.peaks.folding import Event, Items, folded, loops, unfolded, written
 from symacct.peaks.induction import settled
 from symacct.peaks.placement import placed
 from symacct.peaks.schedule import Schedule, scheduled, turn_symbol
-from symacct.peaks.shaping import derived_counts, small_counts, varies
+from symacct.peaks.shaping import completed, small_counts, varies
 from symacct.peaks.timeline import choices_of
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class Former:
                 if (old := counts.get(one.name)) is not None:
                     wanted = old + max(2, old // 3) if least is None else least
                     raised[one.name] = max(raised[one.name], wanted)
-        raised |= derived_counts(self.shape, raised)
+        raised = completed(self.shape, raised)
         if raised == counts or max(raised.values()) > MOST_TURNS or len(schedule.actions) > MOST_ACTIONS:
             raise RuleError(
                 f"the schedule of graph {self.shape.graph.name} has no one form for every count",
@@ -186,7 +186,10 @@ class _Lower:
         if values not in self.known:
             given = dict(zip(ones, values, strict=True))
             counts = self.form.counts | {one.name: at for one, at in given.items()}
-            counts |= derived_counts(self.former.shape, counts)
+            whole = completed(self.former.shape, counts)
+            if any(whole[one.name] != at for one, at in given.items()):  # the last segment would be longer
+                return bool(self.former.shape.shorter)
+            counts = whole
             schedule = self.former.run(counts)
             small = {one for one, at in given.items() if at < self.form.at(one, at)}
             self.known[values] = self._settles(schedule, small) and self._same(schedule, counts)

@@ -314,7 +314,17 @@ def small_counts(shape: Shape) -> dict[str, int]:
     for cut in shape.cuts.values():
         parts = (cut.segments, cut.size, cut.rest)
         counts |= {s.name: FIRST_TURNS for part in parts for s in part.free_symbols}
-    return counts | derived_counts(shape, counts)
+    return completed(shape, counts)
+
+
+def completed(shape: Shape, counts: Mapping[str, int]) -> dict[str, int]:
+    """Return counts with segments at least as long as the last one, and what they add up to."""
+    found = dict(counts)
+    for cut in shape.cuts.values():
+        size, rest = (int(evaluate(part, found)) for part in (cut.size, cut.rest))
+        if size < rest:
+            found |= {one.name: found[one.name] + rest - size for one in cut.size.free_symbols}
+    return found | derived_counts(shape, found)
 
 
 def derived_counts(shape: Shape, counts: Mapping[str, int]) -> dict[str, int]:
