@@ -99,13 +99,15 @@ def _collect(step: Step, storage: Storage, reads: _Reads) -> tuple[list[Saved], 
 
 
 def _every_output(step: Step, storage: Storage, reads: _Reads) -> None:
-    """Read the value of every op that is no view, on all its iterations."""
-    for node, path in walk(step.graph.nodes):
-        if isinstance(node, Node) and not node.op.alias:
-            box = tuple((r.lo, r.hi) for r in path)
+    """Read the value of every op that is no view, in all iterations in which it has a derivative."""
+    makers = {node.label: node for node, _ in walk(step.graph.nodes) if isinstance(node, Node)}
+    chains = {tuple(r.name for r in (*path, node)): (*path, node) for node, path in _repeats(step.backward)}
+    for (label, names), slots in step.wanted.items():
+        node, ranges = makers[label], _ranges(chains.get(names, ()))
+        if slots and not node.op.alias and _runs(ranges):
             root = storage.view(node.outs[0])
-            reads.boxes[root].append(box)
-            reads.readers[root][node.label] = None
+            reads.boxes[root].append(tuple(ranges[name] for name in step.graph.tensors[node.outs[0]].path))
+            reads.readers[root][label] = None
 
 
 def _what_backward_reads(
