@@ -7,8 +7,10 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from symacct.algebra.evaluate import substitute
 from symacct.errors import UsageError, unknown
 from symacct.nodes import Graph, Node, Repeat, walk
+from symacct.peaks.layers import Layered, has_layers, structure
 from symacct.policy import Checkpoint
 
 if TYPE_CHECKING:
@@ -24,11 +26,22 @@ class Cut:
     """How the iterations of the outermost repeats are cut into segments.
 
     ``segments - 1`` of them have ``size`` iterations, the last one has ``rest``: formulas, integers at a run.
+
+    Attributes:
+        per: layers of an iteration.
+        each: layers of a segment where these are blocks of several segments; 0: a block is a segment.
     """
 
     segments: Expr
     size: Expr
     rest: Expr
+    per: int = 1
+    each: int = 0
+
+    def substituted(self, known: Mapping[str, Expr]) -> Cut:
+        """Return it with symbols replaced by name."""
+        parts = (self.segments, self.size, self.rest)
+        return Cut(*(substitute(one, known) for one in parts), self.per, self.each)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +53,14 @@ class Placement:
         cuts: how outermost repeats are cut, by name, if they are.
         nothing: whether the outermost repeats save nothing at all.
         kept: labels of nodes in a region whose outputs are kept all the same.
+        layers: segments of layers that go through repeats or bodies; None: iterations of repeats are segments.
     """
 
     regions: Mapping[str, str]
     cuts: Mapping[str, Cut] = field(default_factory=lambda: MappingProxyType({}))
     nothing: bool = False
     kept: frozenset[str] = frozenset()
+    layers: Layered | None = None
 
     def runs(self, nodes: Sequence[Step_]) -> Iterator[tuple[str | None, list[Step_]]]:
         """Yield the nodes of one scope in order, those of one region together."""
@@ -67,7 +82,7 @@ def left(checkpoint: Checkpoint, whole: Graph, graph: Graph) -> Checkpoint:
         gone = [name for name in checkpoint.regions if _hits(whole, name) and not _hits(graph, name)]
         regions = tuple(name for name in checkpoint.regions if name not in gone)
         return replace(checkpoint, regions=regions) if regions else Checkpoint()
-    return Checkpoint() if outermost(whole) and not outermost(graph) else checkpoint
+    return Checkpoint() if has_layers(whole) and not has_layers(graph) else checkpoint
 
 
 def placed(graph: Graph, checkpoint: Checkpoint, cuts: Mapping[str, Cut] | None = None) -> Placement:
@@ -91,17 +106,19 @@ def placed(graph: Graph, checkpoint: Checkpoint, cuts: Mapping[str, Cut] | None 
         )
     if checkpoint.kind == "selective":
         return Placement(MappingProxyType(_selected(graph, checkpoint.regions)))
-    if not outermost(graph):
+    found = structure(graph)
+    if not found.stacks:
         raise UsageError(
             f"graph {graph.name} repeats nothing, so that there are no blocks to cut",
             where=f"checkpoint {checkpoint.describe()}",
-            expected="a graph with a repeat",
+            expected="a graph with a repeat, or with layers that b.layer marks",
             got="none",
             fix="use selective:REGION with the name of a region or an op",
         )
-    if checkpoint.kind == "store-nothing":
-        return Placement(MappingProxyType({}), nothing=True)
-    return Placement(MappingProxyType({}), cuts=MappingProxyType(dict(cuts or {})))
+    nothing = checkpoint.kind == "store-nothing"
+    known = MappingProxyType({} if nothing else dict(cuts or {}))
+    layers = Layered(found, checkpoint, known) if found.several else None
+    return Placement(MappingProxyType({}), cuts=known, nothing=nothing, layers=layers)
 
 
 def _own(graph: Graph) -> dict[str, str]:

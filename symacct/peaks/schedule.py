@@ -53,6 +53,7 @@ class Run(BackwardRun):
             if self.choices.micro_count != 1:
                 self.marks = (Mark(MICRO, turn, micro, self.choices.micro_count),)
             self.forward(self.graph.nodes)
+            self.reach(None)
             self.backward()
             if self.choices.micro_count != 1:
                 self._end_micro_batch()

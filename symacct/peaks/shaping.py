@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from math import isqrt
+from math import isqrt, lcm
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from symacct.algebra.symbols import as_expr, symbol
 from symacct.errors import UsageError
 from symacct.nodes import Graph, Repeat, bind_node, bind_tensor, walk
 from symacct.peaks.closing import closed
+from symacct.peaks.layers import structure, ways
 from symacct.peaks.placement import Cut, outermost
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from sympy import Expr
 
     from symacct.nodes import Step_
+    from symacct.peaks.layers import How
     from symacct.policy import Policy
 
 
@@ -54,7 +56,7 @@ class Shape:
     def at(self, one: Symbol, value: int) -> Shape:
         """Return the shape with an integer in the place of a count."""
         known = {one.name: as_expr(value)}
-        parts = {name: (cut.segments, cut.size, cut.rest) for name, cut in self.cuts.items()}
+        cuts = {name: cut.substituted(known) for name, cut in self.cuts.items()}
         graph = replace(
             self.graph,
             tensors=MappingProxyType({n: bind_tensor(t, known) for n, t in self.graph.tensors.items()}),
@@ -63,7 +65,7 @@ class Shape:
         return replace(
             self,
             graph=graph,
-            cuts=MappingProxyType({n: Cut(*(substitute(e, known) for e in p)) for n, p in parts.items()}),
+            cuts=MappingProxyType(cuts),
             into=MappingProxyType({name: substitute(e, known) for name, e in self.into.items()}),
             micro=substitute(self.micro, known),
         )
@@ -75,7 +77,11 @@ def shaped(graph: Graph, policy: Policy, most: int, *, uneven: bool = False) -> 
     Where ``uneven`` is true, the length of a segment need not divide a count: the last one may be shorter.
     """
     making = _Making(graph, policy, most, uneven)
-    nodes = tuple(making.standing(node, always=making.open_segment) for node in graph.nodes)
+    apart = {name for name, how in making.ways.items() if how.way == "apart"}
+    nodes = tuple(
+        node if node.label in apart else making.standing(node, always=making.open_segment)
+        for node in graph.nodes
+    )
     stood = replace(graph, nodes=nodes)
     cuts = {r.name: cut for r in outermost(stood) if (cut := making.cut(r)) is not None}
     micro = as_expr(policy.accumulate)
@@ -93,6 +99,18 @@ def shaped(graph: Graph, policy: Policy, most: int, *, uneven: bool = False) -> 
     )
 
 
+def parts_of(graph: Graph) -> frozenset[Expr]:
+    """Return counts that are a size over a number, where that size is no other count: ``L/2``."""
+    counts = [r.count for r, _ in walk(graph.nodes) if isinstance(r, Repeat)]
+    found = set()
+    for one in counts:
+        number, size = one.as_coeff_Mul()
+        others = [other for other in counts if other != one and size in other.free_symbols]
+        if size.is_Symbol and number.is_Rational and number.p == 1 and number.q > 1 and not others:
+            found.add(one)
+    return frozenset(found)
+
+
 class _Making:
     """A shape while it is made: which symbols stand for what."""
 
@@ -105,6 +123,9 @@ class _Making:
         self.back: dict[str, Expr] = {}
         self.conditions = list(graph.conditions)
         self.shorter: dict[str, str] = {}
+        self.ways = ways(graph, policy.checkpoint)
+        self.layered = structure(graph).several
+        self.parts = parts_of(graph)
         self.into = self._quotients()
 
     @property
@@ -133,7 +154,8 @@ class _Making:
         into: dict[str, Expr] = {}
         for condition in self.conditions:
             over, by = condition.right, condition.left
-            if condition.kind == "divides" and over.is_Symbol and over.name not in into and by.is_Symbol:
+            fits = by.is_Symbol or (by.is_Integer and over / by in self.parts)
+            if condition.kind == "divides" and over.is_Symbol and over.name not in into and fits:
                 into[over.name] = by * self.stand(over / by, "quotient")
         return {
             name: normal(substitute(value, {k: v for k, v in into.items() if k != name}))
@@ -148,6 +170,8 @@ class _Making:
         count = node.count
         if count.is_Integer and (int(count) > self.most or (always and count > 0)):
             return replace(node, body=body, hi=node.lo + self.stand(count, "count"))
+        if ("quotient", count) in self.made and count in self.parts:
+            return replace(node, body=body, hi=node.lo + self.stand(count, "quotient"))
         return replace(node, body=body)
 
     def cut(self, repeat: Repeat) -> Cut | None:
@@ -156,6 +180,9 @@ class _Making:
         if kind not in ("every", "sqrt"):
             return None
         whole = normal(substitute(repeat.count, self.back))
+        if self.layered:
+            how = self.ways.get(repeat.name)
+            return None if how is None else self._blocks(repeat.count, whole, how)
         if kind == "sqrt":
             known = whole.is_Integer and whole > 0
             size = as_expr(max(isqrt(int(whole) - 1) + 1, 1)) if known else sqrt(whole)
@@ -167,6 +194,38 @@ class _Making:
         if self.uneven and kind == "every":
             return self._unequal(repeat.count, whole, size)
         return self._equal(repeat.count, whole, size)
+
+    def _blocks(self, count: Expr, whole: Expr, how: How) -> Cut | None:
+        """Return blocks of iterations that hold whole segments of layers, one or several."""
+        if how.way != "cut":
+            return None
+        if how.each is None:
+            return self._square(count, whole, how.per)
+        block = as_expr(how.each / how.per)
+        several = 0
+        if how.each.is_Integer:
+            each = int(how.each)
+            block = as_expr(lcm(each, how.per) // how.per)
+            several = each if int(block) * how.per != each else 0
+        else:
+            self._check_new(how.each)
+            self.conditions.append(Condition("divides", as_expr(how.per), how.each))
+        if whole.is_Integer and block.is_Integer:
+            cut = self._integers(int(whole), int(block), plain=several > 0)
+        elif self.uneven and how.last and not several:
+            cut = self._unequal(count, whole, block)
+        else:
+            cut = self._equal(count, whole, block)
+        return replace(cut, per=how.per, each=several)
+
+    def _square(self, count: Expr, whole: Expr, per: int) -> Cut:
+        """Return segments as long as there are, in layers: their number is a square."""
+        ratio = normal(whole / per)
+        size = self.stand(sqrt(ratio), "segment")
+        self.conditions.append(Condition("equal", ratio, ceiling(sqrt(ratio)) ** 2))
+        if count.is_Symbol:
+            self.into[count.name] = per * size**2
+        return Cut(per * size, size, size, per)
 
     def _equal(self, count: Expr, whole: Expr, size: Expr) -> Cut:
         """Return segments that are all as long as each other."""
@@ -205,13 +264,16 @@ class _Making:
                 fix="call it k",
             )
 
-    def _integers(self, count: int, size: int) -> Cut:
-        """Return segments where count and length are integers: the last one may be shorter."""
+    def _integers(self, count: int, size: int, *, plain: bool = False) -> Cut:
+        """Return segments where count and length are integers: the last one may be shorter.
+
+        Where ``plain``, their lengths stay numbers.
+        """
         size = min(size, max(count, 1))
         segments = max(-(-count // size), 1)
         rest = max(count - (segments - 1) * size, 0)
-        length = self._written(size, "segment")
-        last = length if rest == size else self._written(rest, "rest")
+        length = as_expr(size) if plain else self._written(size, "segment")
+        last = length if rest == size else as_expr(rest) if plain else self._written(rest, "rest")
         return Cut(self._written(segments, "segments"), length, last)
 
     def _written(self, value: int, name: str) -> Expr:

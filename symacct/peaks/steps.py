@@ -123,7 +123,10 @@ class Instance:
 
 @dataclass(slots=True, eq=False)
 class Segment:
-    """Instances that are run again together; ``depth`` is the number of loops around the segment."""
+    """Instances that are run again together; ``depth`` is the number of loops around the segment.
+
+    Where nothing is stored, ``loop`` (or the outermost) ends with the turn ``shortened``, ``length`` as a formula.
+    """
 
     depth: int
     instances: list[Instance] = field(default_factory=list)
@@ -133,6 +136,7 @@ class Segment:
     ran: bool = False
     shortened: int = 0
     length: Expr = ZERO
+    loop: str = ""
 
 
 @dataclass(frozen=True, slots=True)
