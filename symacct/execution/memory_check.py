@@ -16,7 +16,8 @@ from symacct.execution.schedule import run
 from symacct.execution.schedule_plan import Plan
 from symacct.execution.states import OPTIMIZERS
 from symacct.execution.vouch import unmodelled
-from symacct.nodes import Repeat, walk
+from symacct.nodes import walk
+from symacct.peaks.layers import has_layers
 from symacct.ops.optimizer import RULES
 from symacct.policy import Policy, checkpoint, precision
 
@@ -128,7 +129,7 @@ def usual(graph: Graph, policy: Policy) -> tuple[Policy, ...]:
     >>> [one.checkpoint.kind for one in usual(load("linear"), Policy(FP32))]
     ['none']
     """
-    repeats = not graph.remats and any(isinstance(node, Repeat) for node in graph.nodes)
+    repeats = not graph.remats and has_layers(graph)
     return tuple(replace(policy, checkpoint=checkpoint(text)) for text in (USUAL if repeats else USUAL[:1]))
 
 
