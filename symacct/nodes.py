@@ -121,7 +121,7 @@ class Graph:
         notes: what a reader of its source left out, such as keys of a configuration that are not read.
         remats: regions that are run again in backward.
         aliases: names that stand for a quotient or product of sizes (``d`` for ``h/a``); they can be bound.
-        layers: names of the regions that are layers of the model; an iteration of a repeat that holds none is one.
+        layers: names of the regions that are layers; where a repeat holds none, each iteration is one.
     """
 
     name: str

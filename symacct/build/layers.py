@@ -54,12 +54,13 @@ class Layers(Scope):
         """
         label = self._prefix + name
         where = f"graph {self.name}, layer {label}"
-        if self._layer is not None or label in self._layers:
+        inside = self._layer is not None
+        if inside or label in self._layers:
             raise GraphError(
-                "a layer stands in another one" if self._layer is not None else f"layer {label} is given twice",
+                "a layer stands in another one" if inside else f"layer {label} is given twice",
                 where=where,
                 expected="layers beside each other, each with a name of its own",
-                got=f"it is inside {self._layer}" if self._layer is not None else f"a second {label}",
+                got=f"it is inside {self._layer}" if inside else f"a second {label}",
                 fix="use b.region for a part of a layer",
             )
         nodes = self._scopes[-1]

@@ -17,8 +17,8 @@ from symacct.execution.schedule_plan import Plan
 from symacct.execution.states import OPTIMIZERS
 from symacct.execution.vouch import unmodelled
 from symacct.nodes import walk
-from symacct.peaks.layers import has_layers
 from symacct.ops.optimizer import RULES
+from symacct.peaks.layers import has_layers
 from symacct.policy import Policy, checkpoint, precision
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ stack. The layers of a stack are numbered, and each ``k`` of them are a segment.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
@@ -68,7 +67,7 @@ class Loop:
     @property
     def ends(self) -> tuple[int, int]:
         """How many layers the body begins and ends with."""
-        runs = [(kind, len(list(run))) for kind, run in groupby(self.items, key=lambda one: type(one))]
+        runs = [(kind, len(list(run))) for kind, run in groupby(self.items, key=type)]
         first, last = runs[0], runs[-1]
         return first[1] * (first[0] is One), last[1] * (last[0] is One)
 
@@ -195,8 +194,9 @@ def _made(nodes: Sequence[Step_]) -> set[str]:
 
 
 def _read(nodes: Sequence[Step_]) -> set[str]:
-    read = {name for node, _ in walk(tuple(nodes)) if isinstance(node, Node) for name in node.ins}
-    return read | {str(c.init) for node, _ in walk(tuple(nodes)) if isinstance(node, Repeat) for c in node.carry}
+    inside = [node for node, _ in walk(tuple(nodes))]
+    read = {name for node in inside if isinstance(node, Node) for name in node.ins}
+    return read | {str(c.init) for node in inside if isinstance(node, Repeat) for c in node.carry}
 
 
 def length(item: Item) -> Expr:
@@ -228,6 +228,16 @@ def _occurrences(
 def has_layers(graph: Graph) -> bool:
     """Say whether there is anything that segments are made of."""
     return any(not isinstance(item, Gap) for item in structure(graph).items)
+
+
+def layer_counts(graph: Graph) -> tuple[Expr, ...]:
+    """Return the number of layers of each stack of a graph; ops in bodies are not looked at.
+
+    >>> from symacct.readers.files import load
+    >>> layer_counts(load("mlp"))
+    (L,)
+    """
+    return structure(graph).counts
 
 
 def length_of(checkpoint: Checkpoint, layers: int, known: Mapping[str, Expr]) -> int:
@@ -278,7 +288,8 @@ class Layered:
     def _segments(
         self, stack: Sequence[Occurrence], known: Mapping[str, Expr]
     ) -> Iterator[Sequence[Occurrence]]:
-        cuts = [self.cuts[top] for name, at in stack if (top := self._top(name)) in self.cuts]
+        tops = (self._top(name) for name, _ in stack)
+        cuts = [self.cuts[top] for top in tops if top is not None and top in self.cuts]
         if self.checkpoint.kind == "store-nothing":
             each = 1
         elif cuts:
@@ -391,16 +402,14 @@ def _way(
     return How("cut", per, each, last), end
 
 
-def _through(
-    loop: Loop, each: Expr | None, offset: Expr | None, *, alone: bool
-) -> tuple[How, Expr | None]:
+def _through(loop: Loop, each: Expr | None, offset: Expr | None, *, alone: bool) -> tuple[How, Expr | None]:
     """Return how a repeat is cut whose body holds ops outside of layers."""
     first, tail = loop.ends
     if any(isinstance(item, Loop) for item in loop.items):
         return How("apart"), None
-    if each is None:
-        return (How("body") if alone and not (first and tail) else How("apart")), None if not alone else as_expr(0)
-    if not each.is_Integer:
+    if each is None and alone and not (first and tail):
+        return How("body"), as_expr(0)
+    if each is None or not each.is_Integer:
         return How("apart"), None
     whole = not first or (offset == 0 and (not tail or tail % int(each) == 0))
     return How("body" if whole else "apart"), as_expr(tail % int(each))

@@ -40,8 +40,8 @@ class Cut:
 
     def substituted(self, known: Mapping[str, Expr]) -> Cut:
         """Return it with symbols replaced by name."""
-        parts = (self.segments, self.size, self.rest)
-        return Cut(*(substitute(one, known) for one in parts), self.per, self.each)
+        segments, size, rest = (substitute(one, known) for one in (self.segments, self.size, self.rest))
+        return Cut(segments, size, rest, self.per, self.each)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Placement:
         cuts: how outermost repeats are cut, by name, if they are.
         nothing: whether the outermost repeats save nothing at all.
         kept: labels of nodes in a region whose outputs are kept all the same.
-        layers: segments of layers that go through repeats or bodies; None: iterations of repeats are segments.
+        layers: segments that go through repeats or bodies; None: each iteration of a repeat is a layer.
     """
 
     regions: Mapping[str, str]

@@ -125,7 +125,7 @@ class Instance:
 class Segment:
     """Instances that are run again together; ``depth`` is the number of loops around the segment.
 
-    Where nothing is stored, ``loop`` (or the outermost) ends with the turn ``shortened``, ``length`` as a formula.
+    Where nothing is stored, ``loop`` (or the outermost) has ``shortened`` turns, as a formula ``length``.
     """
 
     depth: int

@@ -108,8 +108,8 @@ def layer_runs(nodes: tuple[Step_, ...], name: str) -> int:
     """Return how many runs of nodes that stand next to each other lie in a region."""
     inside = [node.label.startswith(f"{name}/") for node in nodes]
     own = sum(1 for at, one in enumerate(inside) if one and not (at and inside[at - 1]))
-    bodies = (node.body for node, there in zip(nodes, inside, strict=True) if isinstance(node, Repeat) and not there)
-    return own + sum(layer_runs(body, name) for body in bodies)
+    outside = [node for node, there in zip(nodes, inside, strict=True) if not there]
+    return own + sum(layer_runs(node.body, name) for node in outside if isinstance(node, Repeat))
 
 
 def _tensor(graph: Graph, name: str, tensor: Tensor, repeats: dict[str, tuple[Repeat, ...]]) -> None:
