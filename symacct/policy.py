@@ -29,10 +29,10 @@ RECOMPUTES = ("needed", "full")
 CHECKPOINTS: Mapping[str, str] = MappingProxyType(
     {
         "none": "nothing is recomputed",
-        "every:K": "the iterations of each outermost repeat in segments of K (an integer or a new symbol)",
-        "sqrt": "segments of the square root of the count",
+        "every:K": "the layers of a stack in segments of K (an integer or a new symbol)",
+        "sqrt": "segments of the square root of the number of layers",
         "selective:REGION": "the ops of a region (core, attention, ffn), or named ops; several with +",
-        "store-nothing": "nothing inside the outermost repeats: each iteration runs all before it again",
+        "store-nothing": "no layer is stored: each runs all before it again",
     }
 )
 """Which parts of a graph are run again in backward; ``:needed`` or ``:full`` says how far."""
@@ -136,7 +136,7 @@ class Checkpoint:
 
     Attributes:
         kind: none, every, sqrt, selective or store-nothing.
-        every: how many iterations make a segment.
+        every: how many layers make a segment.
         regions: names of regions or ops, for selective.
         recompute: ``needed`` ends at the last tensor that backward reads, ``full`` runs all of it.
     """

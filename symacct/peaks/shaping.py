@@ -215,7 +215,7 @@ class _Making:
         elif self.uneven and how.last and not several:
             cut = self._unequal(count, whole, block)
         else:
-            cut = self._equal(count, whole, block)
+            cut = self._equal(count, whole, block, how.per)
         return replace(cut, per=how.per, each=several)
 
     def _square(self, count: Expr, whole: Expr, per: int) -> Cut:
@@ -227,8 +227,8 @@ class _Making:
             self.into[count.name] = per * size**2
         return Cut(per * size, size, size, per)
 
-    def _equal(self, count: Expr, whole: Expr, size: Expr) -> Cut:
-        """Return segments that are all as long as each other."""
+    def _equal(self, count: Expr, whole: Expr, size: Expr, per: int = 1) -> Cut:
+        """Return segments that are all as long as each other; ``per`` layers are an iteration."""
         plain = size.is_Symbol or (size.is_Integer and int(size) <= self.most)
         length = size if plain else self.stand(size, "segment")
         if self.policy.checkpoint.kind == "sqrt":
@@ -236,7 +236,8 @@ class _Making:
             self.conditions.append(Condition("equal", whole, ceiling(sqrt(whole)) ** 2))
         else:
             segments = self.stand(whole / size, "segments")
-            self.conditions.append(Condition("divides", size, whole))
+            if size != 1:
+                self.conditions.append(Condition("divides", size * per, whole * per))
         if count.is_Symbol:
             self.into[count.name] = segments * length
         return Cut(segments, length, length)
