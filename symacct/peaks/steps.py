@@ -149,6 +149,8 @@ class Instance:
 class Segment:
     """Instances that are run again together, those of the segments inside it too.
 
+    Where nothing is stored, ``loop`` (or the outermost) has ``shortened`` turns, as a formula ``length``.
+
     Attributes:
         depth: the number of loops around the segment.
         parent: the segment that it stands in: when that runs again, this one runs without saving anything.
@@ -174,6 +176,7 @@ class Segment:
     ran: bool = False
     shortened: int = 0
     length: Expr = ZERO
+    loop: str = ""
 
     @property
     def around(self) -> Iterator[Segment]:

@@ -71,7 +71,7 @@ def again_in(marks: Marks, base: Marks, segment: Segment) -> Marks:
     found = []
     for at, mark in enumerate(marks):
         loop, turns, count = f"{mark.loop}/again", mark.turns, substitute(mark.count, known)
-        if at == 0 and segment.shortened:
+        if at == 0 and segment.shortened and segment.loop in ("", mark.loop):
             turns, count = segment.shortened, substitute(segment.length, known)
         found.append(Mark(loop, mark.turn, turns, normal(count)))
         known[turn_symbol(mark.loop).name] = turn_symbol(loop)
