@@ -22,6 +22,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from symacct.algebra.evaluate import substitute
@@ -131,7 +132,7 @@ class _Search:
         """Return zones, and the counts that are too small."""
         for storage in self.schedule.storages:
             if not storage.fixed and not storage.forever:
-                self._lives(self.positions[storage.born], self.positions[storage.last])
+                self._lives(storage.born, storage.last)
         restless = self._boundaries()
         instances = tuple(self._instances())
         loops: dict[str, frozenset[Symbol]] = {}
@@ -189,22 +190,21 @@ class _Search:
 
     # ---- how far what is made is read ----
 
-    def _lives(self, born: Position, dies: Position) -> None:
-        """Note how many turns lie between where a storage is made and where it dies."""
-        k = 0
-        while k < min(len(born), len(dies)) and born[k].loop == dies[k].loop:
-            if born[k].turn != dies[k].turn:
-                loop = born[k].loop
-                self.ages[loop] = max(self.ages[loop], abs(born[k].turn - dies[k].turn))
-                k += 1
-                break
-            k += 1
-        for place in (*born[k:], *dies[k:]):
-            start, end = place.turn, place.turns - 1 - place.turn
-            if start <= end:
-                self.starts[place.loop] = max(self.starts[place.loop], start + 1)
-            else:
-                self.ends[place.loop] = max(self.ends[place.loop], end + 1)
+    def _lives(self, born: int, dies: int) -> None:
+        """Note how many turns lie between where a storage is made and where it dies.
+
+        What is made again and dies in the same turn of backward may be told by that: the turn itself is then
+        like all others, however far it is from an end.
+        """
+        found = _apart(self.positions[born], self.positions[dies])
+        made, last = self.schedule.actions[born], self.schedule.actions[dies]
+        if found and made.phase == "recompute":
+            (base, inner), (other, inside) = _split(made.marks), _split(last.marks)
+            if base == other:
+                found = min(found, _apart(position(inner), position(inside)), key=_farthest)
+        for known, loop, turns in found:
+            counter = getattr(self, known)
+            counter[loop] = max(counter[loop], turns)
 
     # ---- what lives on from turn to turn ----
 
@@ -277,6 +277,32 @@ class _Search:
         if storage.born < 0:
             return _leaf(storage, boundary, here)
         return _seen(self.positions[storage.born], self.names[id(storage)], here, storage)
+
+
+def _apart(born: Position, dies: Position) -> list[tuple[str, str, int]]:
+    """Return how many turns lie between two places, or between one and an end, by loop."""
+    found: list[tuple[str, str, int]] = []
+    k = 0
+    while k < min(len(born), len(dies)) and born[k].loop == dies[k].loop:
+        k += 1
+        if born[k - 1].turn != dies[k - 1].turn:
+            found.append(("ages", born[k - 1].loop, abs(born[k - 1].turn - dies[k - 1].turn)))
+            break
+    for place in (*born[k:], *dies[k:]):
+        start, end = place.turn, place.turns - 1 - place.turn
+        found.append(("starts", place.loop, start + 1) if start <= end else ("ends", place.loop, end + 1))
+    return found
+
+
+def _farthest(found: list[tuple[str, str, int]]) -> int:
+    return max((turns for _, _, turns in found), default=0)
+
+
+@lru_cache(maxsize=1 << 12)
+def _split(marks: Marks) -> tuple[tuple[tuple[str, int], ...], Marks]:
+    """Return the turns of backward that a step stands in, and the loops that run again in them."""
+    inner = tuple(m for m in marks if m.loop.endswith(AGAIN))
+    return tuple((m.loop, m.turn) for m in marks if not m.loop.endswith(AGAIN)), inner
 
 
 def _seen(made: Position, name: Hashable, here: Position, one: object) -> tuple[Hashable, int]:

@@ -241,7 +241,7 @@ class _Making:
             return None
         if how.each is None:
             return self._square(count, whole, how.per)
-        block = as_expr(how.each / how.per)
+        block = normal(how.each / how.per)
         several = 0
         if how.each.is_Integer:
             each = int(how.each)
@@ -256,6 +256,8 @@ class _Making:
             cut = self._unequal(count, whole, block)
         else:
             cut = self._equal(count, whole, block, how.per)
+        if how.per > 1 and how.each.is_Symbol:
+            self.into.setdefault(how.each.name, normal(how.per * cut.size))
         return replace(cut, per=how.per, each=several)
 
     def _square(self, count: Expr, whole: Expr, per: int) -> Cut:
