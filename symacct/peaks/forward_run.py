@@ -185,16 +185,13 @@ class ForwardRun:
         if self.placement.nothing:
             if self.past is None or before is None or before.stack != piece.stack:
                 self.past = []
-            segment.before = list(self.past)
-            self._shorten(segment, path)
+            segment.before, segment.shorter = list(self.past), self._shorter(path)
         self._open(segment)
 
-    def _shorten(self, segment: Segment, path: tuple[str, ...]) -> None:
-        """Say which turns of the repeat around a layer run again where nothing is stored."""
-        if path:
-            lo = int(evaluate(self.open[0].lo, self.counts))
-            segment.loop, segment.shortened = path[0], self.at[path[0]] - lo + 1
-            segment.length = turn_symbol(path[0]) + 1
+    def _shorter(self, path: Sequence[str]) -> dict[str, tuple[int, Expr]]:
+        """Return how many turns of repeats run again up to here, where nothing is stored."""
+        marks = [mark for mark in self.marks if mark.loop in path]
+        return {mark.loop: (mark.turn + 1, turn_symbol(mark.loop) + 1) for mark in marks}
 
     def _close(self) -> None:
         """End the innermost segment: it has kept its inputs so far."""
@@ -293,9 +290,8 @@ class ForwardRun:
                 self._open(Segment(len(marks) + 1))
             elif nothing:
                 self._close()
-                segment = Segment(len(marks), before=list(self.past or ()))
-                segment.shortened, segment.length = i - lo + 1, turn_symbol(repeat.name) + 1
-                self._open(segment)
+                shorter = self._shorter((repeat.name,))
+                self._open(Segment(len(marks), before=list(self.past or ()), shorter=shorter))
             self.at[repeat.name] = i
             self.open = (*opened, repeat)
             self.around[repeat.index.name] = as_expr(i)

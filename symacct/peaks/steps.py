@@ -149,8 +149,6 @@ class Instance:
 class Segment:
     """Instances that are run again together, those of the segments inside it too.
 
-    Where nothing is stored, ``loop`` (or the outermost) has ``shortened`` turns, as a formula ``length``.
-
     Attributes:
         depth: the number of loops around the segment.
         parent: the segment that it stands in: when that runs again, this one runs without saving anything.
@@ -162,6 +160,8 @@ class Segment:
         inputs: what it is run again from.
         enters: the same in the forward pass, once it is known.
         ran: whether it has run again.
+        shorter: where nothing is stored, how many turns of the loops around it run again, the last of them
+            up to the segment: a number, and as a formula.
     """
 
     depth: int
@@ -174,9 +174,7 @@ class Segment:
     inputs: list[Storage] = field(default_factory=list)
     enters: list[Storage] | None = None
     ran: bool = False
-    shortened: int = 0
-    length: Expr = ZERO
-    loop: str = ""
+    shorter: Mapping[str, tuple[int, Expr]] = field(default_factory=dict)
 
     @property
     def around(self) -> Iterator[Segment]:

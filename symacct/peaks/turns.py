@@ -73,11 +73,12 @@ def again_in(marks: Marks, base: Marks, segment: Segment) -> Marks:
         for mark in base
         if mark.loop.endswith(BACKWARD)
     }
-    found = []
-    for at, mark in enumerate(marks):
-        loop, turns, count = f"{mark.loop}/again", mark.turns, substitute(mark.count, known)
-        if at == 0 and segment.shortened and segment.loop in ("", mark.loop):
-            turns, count = segment.shortened, substitute(segment.length, known)
+    found, shorter = [], segment.shorter
+    for mark in marks:
+        turns, count = shorter.get(mark.loop, (mark.turns, mark.count))
+        loop, count = f"{mark.loop}/again", substitute(count, known)
+        if mark.turn < turns - 1 and mark.loop in shorter:
+            shorter = {}
         found.append(Mark(loop, mark.turn, turns, normal(count)))
         known[turn_symbol(mark.loop).name] = turn_of(found[-1])
     return tuple(found)
