@@ -75,7 +75,7 @@ class Loop:
 Item = One | Gap | Loop
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Piece:
     """A segment while it runs.
 

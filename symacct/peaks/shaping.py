@@ -16,7 +16,7 @@ from symacct.algebra.symbols import as_expr, symbol
 from symacct.errors import UsageError
 from symacct.nodes import Graph, Repeat, bind_node, bind_tensor, walk
 from symacct.peaks.closing import closed
-from symacct.peaks.layers import structure, ways
+from symacct.peaks.layers import open_length, structure, ways
 from symacct.peaks.placement import WRITTEN_OUT, Cut, outermost
 
 if TYPE_CHECKING:
@@ -242,23 +242,34 @@ class _Making:
         if how.each is None:
             return self._square(count, whole, how.per)
         block = normal(how.each / how.per)
-        several = 0
+        several, length = 0, block
         if how.each.is_Integer:
             each = int(how.each)
-            block = as_expr(lcm(each, how.per) // how.per)
+            block = length = as_expr(lcm(each, how.per) // how.per)
             several = each if int(block) * how.per != each else 0
         else:
             self._check_new(how.each)
-            self.conditions.append(Condition("divides", as_expr(how.per), how.each))
+            length = self._length(how.each, how.per)
         if whole.is_Integer and block.is_Integer:
             cut = self._integers(int(whole), int(block), plain=several > 0)
-        elif self.uneven and how.last and not several:
+        elif self.uneven and how.last and not several and length.is_Symbol:
             cut = self._unequal(count, whole, block)
+        elif self.uneven and not length.is_Symbol and not length.is_Integer:
+            raise open_length(self.policy.checkpoint, "repeats with unlike numbers of layers in an iteration")
         else:
-            cut = self._equal(count, whole, block, how.per)
-        if how.per > 1 and how.each.is_Symbol:
+            cut = self._equal(count, whole, block, how.per, length)
+        if length != how.each and how.each.is_Symbol:
             self.into.setdefault(how.each.name, normal(how.per * cut.size))
         return replace(cut, per=how.per, each=several)
+
+    def _length(self, each: Expr, per: int) -> Expr:
+        """Return the iterations of a segment of layers, in one symbol for all repeats with such segments."""
+        alike = [how.per for how in self.ways.values() if how.way == "cut" and how.each == each]
+        unit = lcm(*alike)
+        if unit == 1:
+            return each if each.is_Symbol else self.stand(each, "segment")
+        self.conditions.append(Condition("divides", as_expr(unit), each))
+        return normal(unit // per * self.stand(normal(each / unit), "segment"))
 
     def _square(self, count: Expr, whole: Expr, per: int) -> Cut:
         """Return segments as long as there are, in layers: their number is a square."""
@@ -269,10 +280,11 @@ class _Making:
             self.into[count.name] = per * size**2
         return Cut(per * size, size, size, per)
 
-    def _equal(self, count: Expr, whole: Expr, size: Expr, per: int = 1) -> Cut:
+    def _equal(self, count: Expr, whole: Expr, size: Expr, per: int = 1, length: Expr | None = None) -> Cut:
         """Return segments that are all as long as each other; ``per`` layers are an iteration."""
-        plain = size.is_Symbol or (size.is_Integer and int(size) <= self.most)
-        length = size if plain else self.stand(size, "segment")
+        if length is None or length.is_Integer:
+            plain = size.is_Symbol or (size.is_Integer and int(size) <= self.most)
+            length = size if plain else self.stand(size, "segment")
         if self.policy.checkpoint.kind == "sqrt":
             segments: Expr = length
             self.conditions.append(Condition("equal", whole, ceiling(sqrt(whole)) ** 2))
