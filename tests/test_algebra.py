@@ -296,6 +296,22 @@ def test_signs_of_atoms():
     assert sign_on_box(B / sympy.floor(B / D))[0] == "unknown"
 
 
+def test_sizes_in_exponents_stay_small(monkeypatch):
+    """A power of a million digits takes seconds to write down, and says no more than one of a thousand."""
+    tried = []
+
+    def seen(expr, sizes):
+        tried.append(dict(sizes))
+        return evaluate(expr, sizes)
+
+    monkeypatch.setattr("symacct.algebra.sign.evaluate", seen)
+    B, D, n = map(symbol, "BDn")
+    assert sign_on_box(2**n + 2**B - 2 ** (n - B), {"n": 1, "B": 1})[0] == "unknown"
+    assert {point["n"] for point in tried} == {1, 2, 4, 31, 1001}
+    assert sign_on_box(2**n - D, {"n": 1, "D": 1})[0] == "mixed"
+    assert max(point["D"] for point in tried if "D" in point) > 10**6
+
+
 def test_roots_and_logarithms_of_numbers():
     """A fraction below 1 comes out of a root as what it is; a logarithm is real or refused."""
     assert str(normal(sympy.sqrt((B + D) / 2))) == "sqrt(2)*sqrt(B + D)/2"

@@ -104,6 +104,7 @@ KNOWN = [
     (least("min", add(k, div(num(16), k)), num(26, 3), Condition(k, ">=", num(6))), "true"),
     (least("argmin", add(k, div(num(16), k)), num(4)), "true"),
     (least("argmin", add(k, div(num(16), k)), num(4), Condition(k, ">=", num(6))), "false"),
+    (least("min", power(k, 2), num(0)), "open"),
     (least("min", add(k, div(num(5), k)), num(6), Condition(k, "|", num(5))), "true"),
     (least("min", add(k, call("ceil", div(n, k))), call("ceil", mul(num(2), call("sqrt", n)))), "true"),
     (Claim("test", "lim", div(n, add(n, num(7))), "=", num(1), name="n", made=True), "true"),

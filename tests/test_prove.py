@@ -313,3 +313,19 @@ def test_minima_thresholds_and_limits_write_certificates(tmp_path, capsys):
     assert main(["prove", "min_k(L/k + k) = 3*sqrt(L)", "--certificate", str(file)]) == 1
     assert "not written" in capsys.readouterr().out
     assert not file.exists()
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "sqrt(-D^2 + 2*D + 1) + 2*D*m = D + 1 + 2*D*m",
+        "sqrt(2*D + 1 - D^2) <= D + 1",
+        "sqrt(3 - D) + D <= 5*D",
+        "sqrt(3 - D) ~ D",
+    ],
+)
+def test_a_root_of_what_falls_below_0_is_not_judged_and_not_refused(claim):
+    """It has no value for large sizes, and no leading term."""
+    found = prove(None, claim)
+    assert found.outcome == "undecided"
+    assert re.search("root|no value", found.decision.reason)

@@ -103,7 +103,8 @@ def at_sizes(claim, tied, at, values, *, integers):
     scale = max(abs(best), mpmath.mpf(1))
     if claim.form == "argmin":
         return _place(claimed, integers, allowed, worth, best, scale)
-    gap, open_end = real(claimed) - best, any(one.sign in "<>" for one in tied)
+    at_0 = not integers and where < GRID[0]
+    gap, open_end = real(claimed) - best, at_0 or any(one.sign in "<>" for one in tied)
     if abs(gap) <= NARROW * scale:
         return "open" if open_end else "true"
     if gap > 0 or (integers and where < MOST // 2):

@@ -132,7 +132,7 @@ def grown(claim, values, seed):
                 break
     if not seen:
         loose = sum(one.sign == "=" for one in claim.conditions) > len(domain.ties)
-        tied = loose or not set(grows) & set(domain.free)
+        tied = loose or not set(grows) <= set(domain.free)
         return Truth("open" if tied else "empty", note="no ray stays within the conditions")
     return Truth("true" if claim.made and agree == seen else "open", None, seen)
 

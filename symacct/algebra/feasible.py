@@ -6,21 +6,70 @@ from fractions import Fraction
 from math import gcd, lcm
 
 Row = dict[int, int]
+Column = dict[object, Fraction]
 RIGHT, ARTIFICIAL = -1, -2
-MOST_PIVOTS, MOST_ENTRIES, LARGEST, GREEDY = 250, 40_000, 4_000, 120
+MOST_PIVOTS, MOST_ENTRIES, LARGEST, MOST_PASSES = 250, 40_000, 4_000, 20
 
 
-def weights(columns: list[dict[object, Fraction]], target: dict[object, Fraction]) -> list[Fraction] | None:
+def weights(columns: list[Column], target: Column) -> list[Fraction] | None:
     """Return w >= 0 with ``sum(w * column) >= target`` in every row, or None where none is found.
 
-    The first phase of the simplex method. Rows are sparse and of integers, each known up to a positive
-    factor; what enters has the largest gain, and after a while the first that has one (Bland's rule), so
-    that it ends.
+    What plainly needs no weight is left out first. Then the first phase of the simplex method: rows are
+    sparse and of integers, each known up to a positive factor; the first column that gains enters (Bland's
+    rule), so that it ends, and how rows and columns are scaled does not matter.
 
     >>> one = Fraction(1)
     >>> weights([{"a": 2 * one}, {"a": -one, "b": one}], {"a": one, "b": one})
     [Fraction(1, 1), Fraction(1, 1)]
     """
+    kept = _needed(columns, target)
+    if kept is None:
+        return None
+    names, places = kept
+    found = _solved(
+        [{name: value for name, value in columns[place].items() if name in names} for place in places],
+        {name: target.get(name, Fraction(0)) for name in names},
+    )
+    if found is None:
+        return None
+    weight = dict(zip(places, found, strict=True))
+    return [weight.get(place, Fraction(0)) for place in range(len(columns))]
+
+
+def _needed(columns: list[Column], target: Column) -> tuple[dict[object, None], list[int]] | None:
+    """Return the rows and columns that are left to be weighed; None where no weights will do.
+
+    A row that asks for no more than 0 and has no negative entry holds; one that asks for 0 and has no
+    positive entry leaves weight 0 to its columns, and one that asks for more cannot be met. A column without
+    a positive entry needs no weight.
+    """
+    names: dict[object, None] = dict.fromkeys([*target, *(name for column in columns for name in column)])
+    places = list(range(len(columns)))
+    for _ in range(MOST_PASSES):
+        rows: dict[object, dict[int, Fraction]] = {name: {} for name in names}
+        for place in places:
+            for name, value in columns[place].items():
+                if value and name in rows:
+                    rows[name][place] = value
+        barred: set[int] = set()
+        for name, row in rows.items():
+            asked, gains = target.get(name, 0), any(value > 0 for value in row.values())
+            if asked > 0 and not gains:
+                return None
+            if asked <= 0 and not any(value < 0 for value in row.values()):
+                del names[name]
+            elif asked == 0 and not gains:
+                barred.update(row)
+        gaining = {place for name in names for place, value in rows[name].items() if value > 0}
+        left = [place for place in places if place in gaining and place not in barred]
+        if len(left) == len(places) and len(names) == len(rows):
+            break
+        places = left
+    return names, places
+
+
+def _solved(columns: list[Column], target: Column) -> list[Fraction] | None:
+    """Return the weights that the simplex method finds."""
     rows, basis = _table(columns, target)
     if sum(map(len, rows)) > MOST_ENTRIES:
         return None
@@ -29,10 +78,10 @@ def weights(columns: list[dict[object, Fraction]], target: dict[object, Fraction
         if inside == ARTIFICIAL:
             for at, value in row.items():
                 goal[at] = goal.get(at, 0) + value
-    for step in range(MOST_PIVOTS):
+    for _ in range(MOST_PIVOTS):
         if all(row.get(RIGHT, 0) == 0 for row, one in zip(rows, basis, strict=True) if one == ARTIFICIAL):
             return _values(rows, basis, len(columns))
-        place = _enter(rows, basis, goal, greedy=step < GREEDY)
+        place = _enter(rows, basis, goal)
         if place is None or max(map(abs, rows[place[0]].values())).bit_length() > LARGEST:
             return None
         leaving, entering = place
@@ -45,20 +94,16 @@ def weights(columns: list[dict[object, Fraction]], target: dict[object, Fraction
     return None
 
 
-def _table(
-    columns: list[dict[object, Fraction]], target: dict[object, Fraction]
-) -> tuple[list[Row], list[int]]:
+def _table(columns: list[Column], target: Column) -> tuple[list[Row], list[int]]:
     """Return the rows with a surplus each, right sides of at least 0, and what is in the basis."""
-    names = list(dict.fromkeys([*target, *(name for column in columns for name in column)]))
-    place = {name: at for at, name in enumerate(names)}
-    found: list[dict[int, Fraction]] = [{} for _ in names]
+    found: dict[object, dict[int, Fraction]] = {name: {} for name in target}
     for j, column in enumerate(columns):
         for name, value in column.items():
             if value:
-                found[place[name]][j] = value
+                found[name][j] = value
     rows, basis = [], []
-    for at, (name, row) in enumerate(zip(names, found, strict=True)):
-        right, surplus = target.get(name, Fraction(0)), len(columns) + at
+    for at, (name, row) in enumerate(found.items()):
+        right, surplus = target[name], len(columns) + at
         scale = lcm(right.denominator, *(value.denominator for value in row.values()))
         sign = scale if right > 0 else -scale
         whole = {j: int(value * sign) for j, value in row.items()}
@@ -67,12 +112,11 @@ def _table(
     return rows, basis
 
 
-def _enter(rows: list[Row], basis: list[int], goal: Row, *, greedy: bool) -> tuple[int, int] | None:
+def _enter(rows: list[Row], basis: list[int], goal: Row) -> tuple[int, int] | None:
     """Return which row leaves the basis and which column enters it."""
-    gains = [(value, -at) for at, value in goal.items() if at >= 0 and value > 0]
-    if not gains:
+    entering = min((at for at, value in goal.items() if at >= 0 and value > 0), default=None)
+    if entering is None:
         return None
-    entering = -max(gains)[1] if greedy else min(-at for _, at in gains)
     best: tuple[Fraction, int, int] | None = None
     for place, row in enumerate(rows):
         below = row.get(entering, 0)

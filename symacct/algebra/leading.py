@@ -71,6 +71,9 @@ def _lead_of_table(table: Terms, growing: frozenset[str]) -> Leading:
         degree, term = Fraction(0), Terms({UNIT: coefficient})
         for base, exponent in monomial:
             below, lead = _lead_of_atom(base, growing)
+            if Fraction(exponent).denominator > 1 and all(value < 0 for value in lead.values()):
+                what = f"{base} is below 0 where {', '.join(sorted(growing))} grow, and has no root"
+                raise RuleError(what, expected="a root of what is at least 0", got=str(base)[:64])
             degree += below * exponent
             term = times(term, power(lead, exponent))
         add_into(by_degree.setdefault(degree, {}), term)

@@ -30,6 +30,7 @@ OPPOSITE: dict[Answer, Answer] = {
 }
 STEPS = (0, 1, 10**6, 3, 30, 10**3)
 MOST_POINTS = 600
+MOST_EXPONENT = 5_000
 MOST_MOVED = 50_000
 """Terms that a shift may make; past it the sign is read off the polynomial as it stands, from 0 on."""
 
@@ -163,10 +164,16 @@ def _cleared(table: Terms, starts: Mapping[str, int]) -> tuple[Terms, bool]:
 
 
 def _mixed_points(form: Expr, starts: Mapping[str, int]) -> Points | None:
-    """Return two points where the formula is negative and positive, if a short search finds them."""
+    """Return two points where the formula is negative and positive, if a short search finds them.
+
+    A size in an exponent is not tried where the power would have a million digits.
+    """
     found: dict[bool, tuple[tuple[tuple[str, int], ...], Expr]] = {}
+    raised = {free.name for power in form.atoms(Pow) for free in power.exp.free_symbols}
     for point in islice(_points(starts), MOST_POINTS):
         check_time()
+        if any(point[name] > MOST_EXPONENT for name in raised):
+            continue
         try:
             value = evaluate(form, point)
         except (SizeError, RuleError):

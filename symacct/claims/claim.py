@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from symacct.algebra.symbols import check_name
 from symacct.claims.parts import Parts, Relation, Span, binding_of, parts_of
 from symacct.claims.statement import Statement
-from symacct.errors import FormulaError, SymacctError, UnknownNameError, unknown
+from symacct.errors import FormulaError, SymacctError, UnknownNameError, nearest, unknown
 from symacct.syntax import AmbiguousError, Names, Source, Tokenizer, Tree, caret, readings, tree_of, walk
 from symacct.syntax.refusals import completed, said
 from symacct.syntax.words import KEYWORDS, NOTHING
@@ -196,8 +196,14 @@ class _Reader:
     def offered(self, error: UnknownNameError) -> SymacctError:
         """Return the error for an unknown name, with sizes, quantities and bound names, and a ``where``."""
         bound = sorted(self.visible - self.sizes)
-        lists = {"sizes": sorted(self.sizes), "quantities": sorted(self.statement.quantities), "bound": bound}
-        error.expected = "; ".join(f"{word}: {', '.join(found)}" for word, found in lists.items() if found)
+        lists = {
+            "size": ("sizes", sorted(self.sizes)),
+            "quantity": ("quantities", sorted(self.statement.quantities)),
+            "name": ("bound", bound),
+        }
+        got = error.got or ""
+        said = (f"{word}: {nearest(got, names, kind)}" for kind, (word, names) in lists.items() if names)
+        error.expected = "; ".join(said)
         bind = f"bind it: ... where {error.got} = FORMULA"
         if error.got is None or "." in error.got or error.got in KEYWORDS or (error.fix or "")[:5] == "write":
             return error

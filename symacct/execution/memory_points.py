@@ -1,16 +1,17 @@
-"""Sizes at which memory is checked: short repeats, and both sides of where another formula takes over."""
+"""Sizes at which memory is checked: short and long repeats, and both sides of where a formula takes over."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import product
+from itertools import product, zip_longest
 from typing import TYPE_CHECKING
 
+from symacct.algebra.evaluate import evaluate
 from symacct.errors import RuleError, SizeError
 from symacct.evaluation.arrays import compiled
 from symacct.execution.sizes import choose_sizes
-from symacct.nodes import repeat_counts
+from symacct.nodes import Repeat, repeat_counts, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 PEAK = "memory.peak"
 COUNTS = (1, 2, 4, 5)
 """Iterations of a repeat: the shortest, and two in a row, so that one of them is odd."""
+
+BEYOND, MOST_UNLIKE = 25, 3
+"""Turns to look at where no number of first and last turns is known; how many counts get unlike values."""
 
 MOST_SIDES = 6
 MOST_LATTICE = 4096
@@ -63,10 +67,33 @@ def points(account: Account, given: Mapping[str, int]) -> tuple[Point, ...]:
         sizes = {**base, **dict.fromkeys(counts, count)}
         if meets(account, sizes):
             found[tuple(sizes.values())] = Point(sizes, f"{', '.join(counts)} = {count}")
+    long = _long(account, base, counts)
+    if long is not None:
+        found.setdefault(tuple(long.sizes.values()), long)
     found = found or {tuple(base.values()): Point(base, "small sizes")}
     for point in sides(account, base, given):
         found.setdefault(tuple(point.sizes.values()), point)
     return tuple(found.values())
+
+
+def _long(account: Account, base: Sizes, counts: Sequence[str]) -> Point | None:
+    """Return sizes at which every repeat runs well beyond the turns after which all are alike, if there are.
+
+    Counts of two sizes, such as ``L - N``, are reached by giving the sizes unlike values.
+    """
+    try:
+        turns = 2 * max(account.course.form.counts.values(), default=0) + 1
+    except RuleError:
+        turns = BEYOND
+    repeats = [node for node, path in walk(account.graph.nodes) if isinstance(node, Repeat) and not path]
+    for times in product((1, 2, 3), repeat=min(len(counts), MOST_UNLIKE)):
+        sizes = dict(base)
+        for name, by in zip_longest(counts, times, fillvalue=1):
+            sizes[str(name)] = turns * by
+        run = [int(evaluate(r.count, sizes)) for r in repeats if r.count.free_symbols]
+        if all(count >= turns for count in run) and meets(account, sizes):
+            return Point(sizes, f"{', '.join(counts)} beyond the first and last turns")
+    return None
 
 
 def meets(account: Account, sizes: Sizes) -> bool:

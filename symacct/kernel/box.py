@@ -7,22 +7,24 @@ is known of it.
 The shift. Let every variable g of a polynomial have a known least value l(g), an integer. Put g = l(g) +
 y(g); then y(g) >= 0, and if no coefficient of the result is negative, each term is at least 0, and so is
 the sum. It is more than 0 if some term is: a number, or a product of variables y that are known to be above
-0 (g > l(g)). A fraction has the sign of its numerator, as its divisor is positive. A divisor is read only
-if the shift shows it to be positive, or shows that of its negative, which is then divided by with both
-signs turned.
+0 (g > l(g)). Variables are shifted one by one until no coefficient is negative. None is then if the others
+are shifted too, and the result has a term that is above 0 exactly where one of those at hand is made of
+variables that are above l(g), or that are not shifted yet and have an l(g) above 0.
+
+A fraction has the sign of its numerator, as its divisor is positive. A divisor is read only if the shift
+shows it to be positive, or shows that of its negative, which is then divided by with both signs turned.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
 from functools import reduce
-from math import comb
 from typing import Any, NamedTuple
 
 from .counts import COUNTS, read_count
 from .form import integer, is_variable, operation, short
 from .logs import read_log
-from .poly import ONE, Monomial, Poly, Ratio, constant, join, lowest, put, unique
+from .poly import ONE, Poly, Ratio, constant, join, lowest, put, shifted, unique
 from .refusal import LONGEST_ATOM, MOST_POWER, Meter, Refused, need
 from .roots import read_root
 from .roundings import EXTREMES, ROUNDINGS, read_rounding
@@ -136,24 +138,17 @@ class Box:
 
     def sure(self, value: Ratio, *, strict: bool = False) -> bool:
         """Say whether the shift shows a fraction to be at least 0 (more than 0) for all sizes."""
-        moved = value[0]
-        for name in sorted({g for m in moved for g, _ in m}):
-            if name not in self.lower:
-                return False
-            start = self.lower[name]
-            if not start:
-                continue
-            before, moved = moved, {}
-            for monomial, c in before.items():
-                power = dict(monomial).get(name, 0)
-                rest = tuple(pair for pair in monomial if pair[0] != name)
-                self.meter.spend((power + 1) * (1 + len(rest) // 4))
-                for k in range(power + 1):
-                    y: Monomial = ((name, k),) if k else ()
-                    put(moved, {join(rest, y): c * comb(power, k) * start ** (power - k)})
-        if not all(c > 0 for c in moved.values()):
+        moved, left = value[0], sorted({g for m in value[0] for g, _ in m}, reverse=True)
+        if any(name not in self.lower for name in left):
             return False
-        return not strict or any(all(g in self.above for g, _ in m) for m in moved)
+        while not all(c > 0 for c in moved.values()):
+            if not left:
+                return False
+            name = left.pop()
+            if self.lower[name]:
+                moved = shifted(moved, name, self.lower[name], self.meter)
+        over = {g for g in left if self.lower[g]} | self.above
+        return not strict or any(all(g in over for g, _ in m) for m in moved)
 
     def least(self, value: Ratio) -> int | None:
         """Return 1 or 0, whichever is seen to be below a fraction, or None."""

@@ -11,10 +11,10 @@ a monomial of variables with a least value is taken out.
 from __future__ import annotations
 
 from fractions import Fraction
-from math import gcd, lcm
+from math import comb, gcd, lcm
 from typing import TYPE_CHECKING
 
-from .refusal import MOST_BITS, MOST_DEGREE, need
+from .refusal import MOST_BITS, MOST_DEGREE, Meter, need
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -35,7 +35,9 @@ def bounded(number: Fraction) -> Fraction:
 def put(into: Poly, more: Poly, sign: int = 1) -> Poly:
     """Add sign * more to a polynomial, in place."""
     for monomial, value in more.items():
-        new = into.get(monomial, 0) + sign * value
+        signed = value if sign == 1 else sign * value
+        old = into.get(monomial)
+        new = signed if old is None else old + signed
         if new:
             into[monomial] = bounded(new)
         else:
@@ -52,6 +54,21 @@ def join(left: Monomial, right: Monomial) -> Monomial:
         powers[name] = powers.get(name, 0) + power
         need(powers[name] <= MOST_DEGREE, "a power is too large")
     return tuple(sorted(powers.items()))
+
+
+def shifted(poly: Poly, name: str, start: int, meter: Meter) -> Poly:
+    """Return a polynomial with start + y in the place of a variable; y goes by the variable's name."""
+    held = {m: dict(m)[name] for m in poly if any(g == name for g, _ in m)}
+    meter.spend(sum(1 + len(m) // 4 for m in poly))
+    moved = {m: c for m, c in poly.items() if m not in held}
+    for monomial, power in held.items():
+        rest = tuple(pair for pair in monomial if pair[0] != name)
+        meter.spend(power * (1 + len(rest) // 4))
+        for k in range(power + 1):
+            times = comb(power, k) * start ** (power - k)
+            c = poly[monomial] if times == 1 else poly[monomial] * times
+            put(moved, {join(rest, ((name, k),)) if k else rest: c})
+    return moved
 
 
 def without(poly: Poly, shared: dict[str, int], scale: Fraction) -> Poly:

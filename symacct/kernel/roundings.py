@@ -73,7 +73,7 @@ def extreme(box: Box, head: str, parts: list[Ratio]) -> Ratio:
     bound = EXTREMES[head](seen) if seen and complete else None
     above = False
     if bound is not None:
-        over = [box.sure(box.minus(part, constant(bound)), strict=True) for part in parts]
+        over = (box.sure(box.minus(part, constant(bound)), strict=True) for part in parts)
         above = any(over) if head == "max" else all(over)
     whole = all(box.integral(part) for part in parts)
     return box.opaque(head, parts, bound, above=above, whole=whole)
@@ -82,11 +82,10 @@ def extreme(box: Box, head: str, parts: list[Ratio]) -> Ratio:
 def fact_of(box: Box, expr: Any, side: int) -> tuple[Ratio, bool]:
     """Return what is at least 0 for a rounding, a min or a max, and whether it is more than 0."""
     head, *args = operation(expr)
-    parts = [box.read(part) for part in args]
     rounds = head in ROUNDINGS
     need(rounds or head in EXTREMES, "only floor, ceil, min, max and log have facts")
-    need(0 <= side < (2 if rounds else len(parts)), "the atom has no such side")
-    gap = box.minus(box.read(expr), parts[0 if rounds else side])
+    need(0 <= side < (2 if rounds else len(args)), "the atom has no such side")
+    gap = box.minus(box.read(expr), box.read(args[0 if rounds else side]))
     if head in {"min", "floor"}:
         gap = box.negative(gap)
     return (box.minus(constant(1), gap), True) if rounds and side else (gap, False)

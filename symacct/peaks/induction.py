@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 from symacct.algebra.evaluate import substitute
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr
-from symacct.peaks.turns import BACKWARD, turn_symbol
+from symacct.peaks.turns import BACKWARD, MICRO, turn_symbol
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping
@@ -193,15 +193,18 @@ class _Search:
     def _lives(self, born: int, dies: int) -> None:
         """Note how many turns lie between where a storage is made and where it dies.
 
-        What is made again and dies in the same turn of backward may be told by that: the turn itself is then
-        like all others, however far it is from an end.
+        What is made again can be told by more than one place: where its op stands in the graph, and, where it
+        dies in the same turn of backward, how far apart both are within that turn. The nearest counts.
         """
         found = _apart(self.positions[born], self.positions[dies])
         made, last = self.schedule.actions[born], self.schedule.actions[dies]
         if found and made.phase == "recompute":
             (base, inner), (other, inside) = _split(made.marks), _split(last.marks)
-            if base == other:
-                found = min(found, _apart(position(inner), position(inside)), key=_farthest)
+            (own, rest), (its, left) = (
+                _own(self.positions[at], self.schedule.actions[at].at) for at in (born, dies)
+            )
+            within = _apart(position(inner), position(inside)) if base == other else found
+            found = min(found, within, [*_apart(own, its), *map(_near, (*rest, *left))], key=_farthest)
         for known, loop, turns in found:
             counter = getattr(self, known)
             counter[loop] = max(counter[loop], turns)
@@ -288,10 +291,19 @@ def _apart(born: Position, dies: Position) -> list[tuple[str, str, int]]:
         if born[k - 1].turn != dies[k - 1].turn:
             found.append(("ages", born[k - 1].loop, abs(born[k - 1].turn - dies[k - 1].turn)))
             break
-    for place in (*born[k:], *dies[k:]):
-        start, end = place.turn, place.turns - 1 - place.turn
-        found.append(("starts", place.loop, start + 1) if start <= end else ("ends", place.loop, end + 1))
-    return found
+    return [*found, *map(_near, (*born[k:], *dies[k:]))]
+
+
+def _near(place: Place) -> tuple[str, str, int]:
+    """Return how many turns lie between a place and the nearest end of its loop."""
+    start, end = place.turn, place.turns - 1 - place.turn
+    return ("starts", place.loop, start + 1) if start <= end else ("ends", place.loop, end + 1)
+
+
+def _own(whole: Position, at: Mapping[str, int]) -> tuple[Position, Position]:
+    """Return where an op stands in the graph, and the turns of other loops in which it runs again."""
+    own = tuple(p for p in whole if p.loop == MICRO or p.loop.removesuffix("/segments") in at)
+    return own, tuple(p for p in whole if p not in own)
 
 
 def _farthest(found: list[tuple[str, str, int]]) -> int:

@@ -11,8 +11,7 @@ from fractions import Fraction
 from math import prod
 from typing import TYPE_CHECKING
 
-from symacct.algebra.evaluate import evaluate, names_of, substitute
-from symacct.algebra.normal import normal
+from symacct.algebra.evaluate import evaluate, names_of
 from symacct.errors import DisagreementError
 
 if TYPE_CHECKING:
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from symacct.algebra.condition import Condition
     from symacct.algebra.sparse import Poly
     from symacct.peaks.course import Course
-    from symacct.peaks.shaping import Shape
 
 POINTS, TRIES = 20, 200
 ORDER = "memory.peak, memory.activations.peak, memory.activations"
@@ -56,7 +54,7 @@ def _points(course: Course, conditions: Sequence[Condition]) -> Iterator[dict[st
     used = {s.name for expr in shape.into.values() for s in expr.free_symbols} - set(shape.into)
     named = {s.name for base in course.ring.bases for s in base.free_symbols} | set(course.graph.order)
     named |= {s.name for c in conditions for s in (c.left.free_symbols | c.right.free_symbols)}
-    free = _apart(shape, sorted((used | named) - set(shape.into) - (set(shape.back) - used)))
+    free = sorted((used | named) - set(shape.into) - (set(shape.back) - used))
     state, found = 2024, 0
     for _ in range(TRIES):
         point: dict[str, int] = {}
@@ -71,27 +69,34 @@ def _points(course: Course, conditions: Sequence[Condition]) -> Iterator[dict[st
             return
 
 
-def _apart(shape: Shape, free: list[str]) -> list[str]:
-    """Return the names that no others determine: a count of L/2 beside one of L is half of that."""
-    found = list(free)
-    for name in free:
-        if name in shape.back:
-            meant = normal(substitute(shape.back[name], shape.into))
-            if {s.name for s in meant.free_symbols} <= {*found} - {name}:
-                found.remove(name)
-    return found
-
-
 def _complete(course: Course, point: dict[str, int]) -> bool:
-    """Add what the others say of a point, and tell whether all of it is whole."""
-    for formulas in (course.shape.into, course.shape.back):
-        for name, expr in formulas.items():
-            if not set(names_of(expr)) <= point.keys():
-                continue
+    """Add what the others say of a point, and tell whether all of it is whole and agrees.
+
+    Where what stands for a count was drawn apart from the sizes it is made of, the sizes decide.
+    """
+    into, back = course.shape.into, course.shape.back
+    if not _added(point, into, point):
+        return False
+    sizes = set(course.graph.order)
+    meant: dict[str, int] = {}
+    if not _added(meant, back, point):
+        return False
+    point |= meant
+    whole: dict[str, int] = {}
+    if not _added(whole, into, point) or any(point[name] != whole[name] for name in sizes & whole.keys()):
+        return False
+    point |= whole
+    return True
+
+
+def _added(found: dict[str, int], formulas: Mapping[str, Expr], point: Mapping[str, int]) -> bool:
+    """Add the values of formulas at a point, and tell whether they are whole."""
+    for name, expr in formulas.items():
+        if set(names_of(expr)) <= point.keys():
             value = evaluate(expr, point)
-            if not value.is_Integer or point.get(name, value) != value:
+            if not value.is_Integer:
                 return False
-            point[name] = int(value)
+            found[name] = int(value)
     return True
 
 

@@ -21,7 +21,7 @@ from symacct.claims.sides import Scope, Typed
 from symacct.errors import FormulaError, SizeError, unknown
 from symacct.evaluation.on_machine import QUANTITIES, OnMachine
 from symacct.planning.real_symbol import as_real, real_symbol
-from symacct.planning.solve_conditions import read_conditions
+from symacct.planning.solve_conditions import conditions_with
 from symacct.planning.solve_defined import applied, needs_of_text
 from symacct.planning.solve_unit import typed_of
 from symacct.proof.lookup import ELSEWHERE, lookup, names_under
@@ -149,7 +149,8 @@ def read_asked(
     rounds, bends = (_calls(name, claim, words) for words in (ROUNDINGS, BENT))
     whole = size or integer or rounds or raw.has(ceiling, floor, *COUNTED)
     known = _rest(claim, placed_account, rest, name)
-    stated = _stated(name, known, read_conditions(assume, claim.names), placed_account, whole=whole)
+    find = finder(placed_account, timed)
+    stated = _stated(name, known, conditions_with(claim, assume, find), placed_account, whole=whole)
     domain = _narrowed(stated, (*typed.sides.left.when, *typed.sides.right.when))
     if name in stated.replaced:
         raise FormulaError(
@@ -161,7 +162,7 @@ def read_asked(
         found = stated.apply(expr)
         return found if whole else normal(as_real(found, name))
 
-    scope = _scope(claim, name, finder(placed_account, timed), whole=whole)
+    scope = _scope(claim, name, find, whole=whole)
     left, right = (put(scope.expr(tree, claim.text)) for tree in (claim.left, claim.right))
     needs = applied(needs_of_text(claim, scope), put)
     kept = (note for note in (*claim.notes, *typed.sides.notes) if not OWN.search(note))

@@ -14,6 +14,7 @@ from symacct.algebra.normal import is_zero, normal, total
 from symacct.algebra.sign import sign_on_box
 from symacct.claims import read_claim, resolve
 from symacct.errors import LimitError, SizeError
+from symacct.proof.beside import conditions_beside
 from symacct.proof.conditions import read_conditions
 from symacct.proof.decide import Counterexample, is_shown, ratio_limit, try_points
 from symacct.proof.lookup import lookup, place
@@ -98,9 +99,9 @@ def compare_formulas(
     """
     assume = tuple(assume)
     claim = read_claim(f"{first} = {second}", None, (), lets, declared=names, beside=assume)
-    said = read_conditions(assume, claim.names)
+    said = conditions_beside(claim, (), assume)
     sides = resolve(claim)
-    notes = (*claim.notes, *sides.notes, *(f"assuming {text}" for text in said.texts))
+    notes = (*claim.notes, *sides.notes, *said.notes, *(f"assuming {text}" for text in said.texts))
     return _compared(sides.left.expr, sides.right.expr, sides.left.unit, domain_of(said.conditions), notes)
 
 

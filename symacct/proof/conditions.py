@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from sympy import Mul
 
 from symacct.algebra.condition import Condition
 from symacct.algebra.domain import is_whole
 from symacct.algebra.evaluate import names_of
 from symacct.algebra.normal import normal
+from symacct.algebra.symbols import as_expr
+from symacct.algebra.terms import read
 from symacct.errors import FormulaError
 from symacct.syntax import read_formula
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from sympy import Expr
 
@@ -26,6 +31,16 @@ MEANT = {"=>": ">=", "≥": ">=", "=<": "<=", "≤": "<=", "==": "=", "∣": "|"
 EXPECTED = "FORMULA >= FORMULA, <=, >, <, = or k | L; commas between"
 
 
+class Pair(NamedTuple):
+    """A sign, the formulas on both sides of it, when what they name holds, and how their units were read."""
+
+    sign: str
+    left: Expr
+    right: Expr
+    when: tuple[Condition, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Conditions:
     """What is said of the sizes of a claim.
@@ -34,11 +49,13 @@ class Conditions:
         texts: as it was written.
         conditions: the same, read.
         growing: sizes said to be large against others: D of ``S << D``.
+        notes: how units were read.
     """
 
     texts: tuple[str, ...] = ()
     conditions: tuple[Condition, ...] = ()
     growing: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def cut_conditions(text: str) -> tuple[str, tuple[str, ...]]:
@@ -77,7 +94,12 @@ def _parts(text: str) -> Iterator[str]:
     yield text[begun:]
 
 
-def read_conditions(texts: Iterable[str], names: Collection[str], real: Collection[str] = ()) -> Conditions:
+def read_conditions(
+    texts: Iterable[str],
+    names: Collection[str],
+    real: Collection[str] = (),
+    pairs: Callable[[str], Iterable[Pair]] | None = None,
+) -> Conditions:
     """Return conditions, read.
 
     Sizes are integers, so that ``B > D`` is ``B >= D + 1``; ``sqrt(n) > k`` stays strict, and so does what
@@ -87,6 +109,7 @@ def read_conditions(texts: Iterable[str], names: Collection[str], real: Collecti
         texts: ``F = 4*D``, ``B >= 8``, ``k | L`` (k divides L), ``S << D`` (D grows).
         names: the names that may stand in them.
         real: those that stand for real numbers.
+        pairs: gives the formulas at each sign of a text, where more may stand in it than sizes.
 
     Raises:
         SymacctError: it is none of these, or a name is unknown.
@@ -98,19 +121,48 @@ def read_conditions(texts: Iterable[str], names: Collection[str], real: Collecti
     written = tuple(text.strip() for text in texts)
     conditions: list[Condition] = []
     growing: list[str] = []
+    notes: list[str] = []
     for text in written:
-        signs = [MEANT.get(one.group(), one.group()) for one in SIGN.finditer(text)]
-        sides = [part.strip() for part in SIGN.split(text)]
-        if not signs or not all(sides):
-            raise _unread(text)
-        exprs = [read_formula(side, names) for side in sides]
-        for place, sign in enumerate(signs):
-            left, right = exprs[place], exprs[place + 1]
+        for sign, left, right, when, said in pairs(text) if pairs else pairs_of(text, names):
+            conditions += when
+            notes += said
             if sign in ("<<", ">>"):
                 growing.append(_large(left if sign == ">>" else right, text))
             else:
                 conditions += _read(left, sign, right, real)
-    return Conditions(written, tuple(conditions), tuple(growing))
+    return Conditions(written, tuple(conditions), tuple(growing), tuple(dict.fromkeys(notes)))
+
+
+def pairs_of(text: str, names: Collection[str]) -> list[Pair]:
+    """Return the formulas at each sign of a condition, which name sizes alone.
+
+    Raises:
+        SymacctError: there is no sign, a formula cannot be read, or a name is unknown.
+
+    >>> [tuple(map(str, pair[:3])) for pair in pairs_of("1 <= k < L", ["k", "L"])]
+    [('<=', '1', 'k'), ('<', 'k', 'L')]
+    """
+    exprs = [read_formula(side.strip(), names) for side in sides_of(text)]
+    return [Pair(sign, *pair) for sign, pair in zip(signs_of(text), pairwise(exprs), strict=True)]
+
+
+def signs_of(text: str) -> list[str]:
+    """Return the signs of a condition, each in one spelling."""
+    return [MEANT.get(one.group(), one.group()) for one in SIGN.finditer(text)]
+
+
+def sides_of(text: str) -> list[str]:
+    """Return the formulas between the signs of a condition, each behind as many spaces as text before it.
+
+    Raises:
+        FormulaError: there is no sign, or nothing stands beside one.
+    """
+    starts = [0, *(one.end() for one in SIGN.finditer(text))]
+    ends = [*(one.start() for one in SIGN.finditer(text)), len(text)]
+    sides = [" " * start + text[start:end] for start, end in zip(starts, ends, strict=True)]
+    if len(sides) == 1 or not all(side.strip() for side in sides):
+        raise _unread(text)
+    return sides
 
 
 def _large(size: Expr, text: str) -> str:
@@ -127,9 +179,22 @@ def _read(left: Expr, sign: str, right: Expr, real: Collection[str]) -> Iterator
     elif sign == "=":
         yield Condition("equal", left, right)
     elif sign == ">=":
-        yield Condition("at_least", left, right)
+        yield Condition("at_least", *_cleared(left, right))
     else:
-        yield from over_integers([Condition("above", left, right)], real)
+        yield from over_integers([Condition("above", *_cleared(left, right))], real)
+
+
+def _cleared(left: Expr, right: Expr) -> tuple[Expr, Expr]:
+    """Return both sides times the sizes that stand below in one: ``h/a >= 64`` is ``h >= 64*a``."""
+    below: dict[Expr, Expr] = {}
+    for monomial in read(normal(left - right)):
+        for base, power in monomial:
+            if base.is_Symbol and base.is_positive and power < 0:
+                below[base] = max(below.get(base, as_expr(0)), as_expr(-power))
+    if not below:
+        return left, right
+    factor = Mul(*(base**power for base, power in below.items()))
+    return normal(left * factor), normal(right * factor)
 
 
 def over_integers(conditions: Iterable[Condition], real: Collection[str]) -> Iterator[Condition]:

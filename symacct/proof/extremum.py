@@ -38,6 +38,7 @@ BARE = re.compile(
     r"\s*\\?(argmin|min|lim)_\{?(\w+)\}?\s+([a-z_]+(?:\.[a-z_]+)+(?:\([^()]*\))?)\s*=\s*(.+)", re.DOTALL
 )
 RELATION = re.compile(r"\s*(=)\s*(.+)", re.DOTALL)
+WHERE = re.compile(r"(?<![\w.])(?:where|其中)\s+\w+\s*=(?!=)")
 
 LEVEL = Fraction(0), Fraction(0)
 """The order of what tends to a number."""
@@ -54,6 +55,7 @@ class Extremum:
         name: the size that varies.
         inner: the text of the formula.
         claimed: the text of what it is claimed to be.
+        where: the text of its bindings, from the word ``where`` on; empty where it has none.
     """
 
     text: str
@@ -61,15 +63,13 @@ class Extremum:
     name: str
     inner: str
     claimed: str
+    where: str = ""
 
     @property
     def equation(self) -> str:
         """The text of an equation that reads the parts; an argmin is a size without a unit."""
-        return (
-            f"({self.inner}) = ({self.inner})"
-            if self.form == "argmin"
-            else f"({self.inner}) = ({self.claimed})"
-        )
+        claimed = self.inner if self.form == "argmin" else self.claimed
+        return f"({self.inner}) = ({claimed}) {self.where}".rstrip()
 
 
 def read_extremum(text: str) -> Extremum | None:
@@ -82,10 +82,12 @@ def read_extremum(text: str) -> Extremum | None:
     'sqrt(L)'
     >>> read_extremum("argmin_k memory.peak = sqrt(L)").inner
     'memory.peak'
+    >>> read_extremum("min_k(k + L/k) = 2*r where r = sqrt(L)").equation
+    '(k + L/k) = (2*r) where r = sqrt(L)'
     """
     bare = BARE.fullmatch(text)
     if bare is not None:
-        return Extremum(text, bare[1], bare[2], bare[3], bare[4].strip())
+        return Extremum(text, bare[1], bare[2], bare[3], *_cut(bare[4]))
     head = HEAD.match(text)
     if head is None:
         return None
@@ -101,7 +103,14 @@ def read_extremum(text: str) -> Extremum | None:
             expected=f"{head.group(1)}_{head.group(2)}(FORMULA) = FORMULA",
             got=text[end : end + 40].strip() or "an open bracket",
         )
-    return Extremum(text, head.group(1), head.group(2), text[head.end() : end - 1], rest.group(2).strip())
+    return Extremum(text, head.group(1), head.group(2), text[head.end() : end - 1], *_cut(rest.group(2)))
+
+
+def _cut(claimed: str) -> tuple[str, str]:
+    """Return what is claimed, and the bindings behind it."""
+    where = WHERE.search(claimed)
+    start = where.start() if where else len(claimed)
+    return claimed[:start].strip(), claimed[start:].strip()
 
 
 def is_over_integers(name: str, inner: Expr, conditions: Collection[Condition]) -> bool:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from symacct import kernel
 from symacct.algebra.feasible import weights
-from symacct.kernel.facts import fact
 from symacct.proof.prefix import Prefix, number
 
 if TYPE_CHECKING:
@@ -175,7 +174,7 @@ class Ground:
             generator = max(g for m in self.box.read(word)[0] for g, _ in m if "[" in g)
             sides = range(len(word) - 1 if extreme else 2)
             facts = [
-                ({"atom": word, "side": str(side)}, fact(self.box, {"atom": word, "side": str(side)})[0])
+                ({"atom": word, "side": str(side)}, self.finder.fact({"atom": word, "side": str(side)})[0])
                 for side in sides
             ]
             self.atoms[str(word)] = self._moved_all(facts, generator if extreme else "")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from symacct.algebra.whole import is_whole
 from symacct.claims import Claim, Sides, read_claim, resolve
 from symacct.claims.sides import WHOLE
 from symacct.errors import SizeError, UsageError, unknown
+from symacct.proof.beside import place_beside, trees_beside
 from symacct.proof.conditions import Conditions, over_integers
 from symacct.proof.decide import (
     ASYMPTOTIC,
@@ -33,7 +33,7 @@ from symacct.proof.growth import rays, regimes_of, trend, ways_of
 from symacct.proof.lookup import lookup
 from symacct.proof.rests import quantities_of, rests_of
 from symacct.proof.threshold import Written, judge_threshold
-from symacct.syntax import read_formula, walk
+from symacct.syntax import walk
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -44,13 +44,13 @@ if TYPE_CHECKING:
     from symacct.proof.case import Rest
     from symacct.proof.growth import Regime
     from symacct.proof.machine_facts import Facts
+    from symacct.syntax import Tree
 
 from symacct.proof.verdict import Verdict
 
 DEEPEST = 8
 BENT = frozenset({"max", "min", "abs"})
 ROUNDED = frozenset({"ceil", "ceiling", "floor", "binomial", "factorial"})
-CALLS = re.compile(r"(?<!\w)(?:max|min|abs|ceil|ceiling|floor|lceil|lfloor)(?!\w)|[⌈⌊]")
 
 
 class Judging:
@@ -265,7 +265,8 @@ class Judging:
         """Judge a minimum or a limit; what is claimed of an argmin is a size."""
         name, inner, claimed = extremum.name, sides.left.expr, sides.right.expr
         if extremum.form == "argmin":
-            claimed = self.known(read_formula(extremum.claimed, self.claim.names))
+            claimed = place_beside(self.claim, extremum.claimed, lookup(self.account, self.facts.quantity))
+            claimed = self.known(claimed)
         made = Verdict(self.claim, Decision("undecided", ""), sides, inner, claimed, extremum=extremum)
         if extremum.form == "lim":
             regime = regimes_of((*self.said, *when), {}, (name,), self.real)
@@ -292,7 +293,7 @@ class Judging:
 
     def bends(self, name: str) -> bool:
         """Say whether a condition may hold a name in a function that was simplified for integers."""
-        return any(CALLS.search(text) and re.search(rf"(?<!\w){name}(?!\w)", text) for text in self.texts)
+        return _calls(self.claim, name, BENT | ROUNDED, trees_beside(self.claim, self.texts))
 
     def of_quantity(
         self, name: str, place: Expr | None, when: Sequence[Condition], *, whole: bool
@@ -313,15 +314,15 @@ class Judging:
         return kept, tuple(dict.fromkeys(notes))
 
 
-def _calls(claim: Claim, name: str, functions: Collection[str]) -> bool:
+def _calls(claim: Claim, name: str, functions: Collection[str], trees: Iterable[Tree] | None = None) -> bool:
     """Say whether a name stands in one of some functions, through bindings and quantities too.
 
-    These were simplified for integers of at least 1 as they were read.
+    These were simplified for integers of at least 1 as they were read. Looks at `trees`, else at the claim.
     """
     among = {name}
     for one in claim.where:  # in the order in which they use one another
         among |= {one.name} if any(leaf.name in among for leaf in walk(one.tree)) else set()
-    trees = (claim.left, claim.right, *(one.tree for one in claim.where))
+    trees = (claim.left, claim.right, *(one.tree for one in claim.where)) if trees is None else trees
     calls = (part for tree in trees for part in walk(tree) if part.form == "call" and part.name in functions)
     return any(leaf.name in among or leaf.form == "quantity" for call in calls for leaf in walk(call))
 

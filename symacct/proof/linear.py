@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from symacct import kernel
 from symacct.algebra.feasible import weights
-from symacct.kernel.facts import fact
 from symacct.proof.prefix import Prefix, number
 
 if TYPE_CHECKING:
@@ -93,7 +92,8 @@ def moved_poly(poly: Poly, lower: Mapping[str, int]) -> Poly:
             rest = tuple(pair for pair in monomial if pair[0] != name)
             for k in range(power + 1):
                 y: Monomial = ((name, k),) if k else ()
-                kernel.put(poly, {kernel.join(rest, y): c * comb(power, k) * lower[name] ** (power - k)})
+                times = comb(power, k) * lower[name] ** (power - k)
+                kernel.put(poly, {kernel.join(rest, y): c if times == 1 else c * times})
     return poly
 
 
@@ -130,7 +130,7 @@ def _vertices(finder: Finder, value: Ratio) -> Iterator[Prefix]:
 
 
 def _fact(finder: Finder, factor: dict[str, Any]) -> Known:
-    worth, strict = fact(finder.box, factor)
+    worth, strict = finder.fact(factor)
     return Known((factor,), worth, strict)
 
 

@@ -15,6 +15,7 @@ from symacct.evaluation.machine_names import machine_lets
 from symacct.evaluation.operations import TENSOR, VECTOR
 from symacct.evaluation.rates import BANDWIDTH, Rates
 from symacct.machines import load
+from symacct.printers import text as as_text
 from symacct.proof.format_facts import named
 from symacct.proof.lookup import lookup
 from symacct.quantity import Quantity
@@ -35,6 +36,7 @@ DTYPE = "bf16"
 RATE = re.compile(rf"(?<![\w.])(?:([PV])_([a-z]\w*)|{BANDWIDTH})(?!\w)")
 UNITS = {"P": "FLOP/second", "V": "FLOP/second", "W": "byte/second"}
 TIMES = " * 1 "
+INDEX = re.compile(r"_\{?(\w+)")
 OWN = re.compile(rf"^(?:[PV]_\w+|{BANDWIDTH}) is what .* binds")
 """The note that a symbol of a machine is given its unit: nobody needs it."""
 BARE = "numbers over P_... and V_... count FLOP, over W_mem bytes"
@@ -95,15 +97,23 @@ class Facts:
         known = None if names is None else [*names, *self.rates]
         more: dict[str, Any] = {"declared": tuple(declared), "beside": tuple(beside), "whole": whole}
         quantities = () if account is None else QUANTITIES
-        claim = read_claim(text, known, quantities, [*self.lets, *self.typed], **more)
+        lets = [*self.lets, *self._aliases(text, account, more["declared"])]
+        claim = read_claim(text, known, quantities, [*lets, *self.typed], **more)
         if self.typed and not self._fits(claim, account):
             pure = (one.rpartition(TIMES)[0] for one in self.typed)
             bare = [one for one in pure if not _same(one)]
-            other = read_claim(text, known, quantities, [*self.lets, *bare], **more)
+            other = read_claim(text, known, quantities, [*lets, *bare], **more)
             if self._fits(other, account):
                 self.notes[BARE] = None
                 return other
         return claim
+
+    def _aliases(self, text: str, account: Account | None, declared: Collection[str]) -> Iterator[str]:
+        """Yield what names stand for in the graph: ``d = h/a``; not where the claim has them otherwise."""
+        taken = {*declared, *_bound(text, self.lets), *INDEX.findall(text)}
+        for name, formula in () if account is None else account.source.aliases.items():
+            if name not in taken:
+                yield f"{name} = {as_text(formula)}"
 
     def said(self, notes: Iterable[str]) -> tuple[str, ...]:
         """Return notes on a claim and those of the facts, without the units that symbols of rates get."""

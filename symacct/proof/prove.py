@@ -12,7 +12,8 @@ from symacct.algebra.symbols import as_expr
 from symacct.build import Definition
 from symacct.errors import LimitError, SizeError
 from symacct.nodes import Graph
-from symacct.proof.conditions import cut_conditions, read_conditions
+from symacct.proof.beside import conditions_beside
+from symacct.proof.conditions import cut_conditions
 from symacct.proof.decide import (
     Decision,
     along_rays,
@@ -20,7 +21,7 @@ from symacct.proof.decide import (
 from symacct.proof.extremum import read_extremum
 from symacct.proof.growth import rays, regimes_of
 from symacct.proof.instead import Instead, instead
-from symacct.proof.lookup import names_under
+from symacct.proof.lookup import lookup, names_under
 from symacct.proof.machine_facts import Facts, read_facts
 from symacct.proof.sources import parts, variations
 from symacct.proof.threshold import is_threshold, read_threshold
@@ -103,9 +104,10 @@ def prove(
         beside=(*where, *assume, *([written.threshold] if written else ())),
     )  # fmt: skip
     varies = {extremum.name} if extremum and extremum.form != "lim" else set()
-    said = read_conditions((*where, *assume), claim.names, facts.rates | varies)
+    find = lookup(account, facts.quantity)
+    said = conditions_beside(claim, where, assume, find, facts.rates | varies)
     judged = Judging(account, claim, facts, said, grow, _values(account, claim, sizes))
-    notes = [*claim.notes, *(f"assuming {one}" for one in (*_equal(sizes), *said.texts))]
+    notes = [*claim.notes, *said.notes, *(f"assuming {one}" for one in (*_equal(sizes), *said.texts))]
     as_written = text if where or facts.text != text else ""
     try:
         with within(seconds):
@@ -197,9 +199,9 @@ def _is_free(left: Expr, right: Expr, domain: Domain, growing: tuple[str, ...]) 
     try:
         regime = regimes_of(domain.stated, {}, growing, domain.real)
         ways = rays(regime, (left, right))[:FEW_RAYS]
-    except SizeError:
+        return bool(ways) and along_rays((left, right), "~", regime, ways)[2] is None
+    except SizeError:  # nothing grows so, or a side has no real value along a ray
         return False
-    return bool(ways) and along_rays((left, right), "~", regime, ways)[2] is None
 
 
 def _with(verdict: Verdict, seconds: float, what: str, work: Callable[[], dict[str, Any]]) -> Verdict:

@@ -42,13 +42,17 @@ def read_line(verdict: Verdict) -> str:
 
 def _with_facts(claim: Claim, text: str) -> Claim:
     """Return a claim with the numbers of formats called as they were typed: ``epsilon(bf16)``."""
+    called: dict[str, str] = {}
 
     def named(tree: Tree) -> Tree:
         found = CALLED.match(text, tree.start) if tree.form == "name" else None
         name = found[0] if found and tree.name.startswith(f"{found[1]}_") else tree.name
+        called[tree.name] = name
         return replace(tree, name=name, parts=tuple(named(part) for part in tree.parts))
 
-    return replace(claim, left=named(claim.left), right=named(claim.right))
+    left, right = named(claim.left), named(claim.right)
+    where = tuple(replace(one, name=called.get(one.name, one.name)) for one in claim.where)
+    return replace(claim, left=left, right=right, where=where)
 
 
 def names_line(verdict: Verdict, account: Account | None) -> str:

@@ -15,7 +15,7 @@ from symacct.algebra.feasible import weights
 from symacct.kernel.facts import fact
 from symacct.proof.apart import apart
 from symacct.proof.ground import Ground
-from symacct.proof.linear import combined
+from symacct.proof.linear import combined, moved_poly
 from symacct.proof.prefix import Prefix, number
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ class Finder:
         ``hints`` are expressions whose squares may help; ``points`` are sizes to try what is looked for at.
         """
         self.box, self.words, self.hints, self.points = box, words, hints, points
+        self.seen: dict[str, tuple[Ratio, bool]] = {}
         self.grounds = (Ground(self, shifted=False), Ground(self, shifted=True))
 
     def find(self, value: Ratio, *, strict: bool = False, depth: int = 0) -> dict[str, Any] | None:
@@ -90,6 +91,13 @@ class Finder:
             or self._unrounded(value, strict=strict, depth=depth)
             or (combined(self, value, strict=strict) if depth <= 1 else None)
         )
+
+    def fact(self, factor: dict[str, Any]) -> tuple[Ratio, bool]:
+        """Return what the kernel says of a factor, and whether it is more than 0; asked once."""
+        key = str(factor)
+        if key not in self.seen:
+            self.seen[key] = fact(self.box, factor)
+        return self.seen[key]
 
     def atoms_of(self, value: Ratio) -> list[Prefix]:
         """Return what is rounded, or the least or largest of several, in a fraction."""
@@ -195,22 +203,10 @@ class Finder:
 
     def moved(self, value: Ratio) -> Moved | None:
         """Return the coefficients after the shift, or None where a variable has no bound."""
-        moved: Poly = dict(value[0])
-        for name in sorted({g for m in moved for g, _ in m}):
-            if name not in self.box.lower:
-                return None
-            step: Poly = {((name, 1),): Fraction(1)}
-            kernel.put(step, {(): Fraction(self.box.lower[name])})
-            before, moved = moved, {}
-            for monomial, c in before.items():
-                piece: Poly = {tuple(pair for pair in monomial if pair[0] != name): c}
-                for _ in range(dict(monomial).get(name, 0)):
-                    product: Poly = {}
-                    for left, a in piece.items():
-                        for right, b in step.items():
-                            kernel.put(product, {kernel.join(left, right): a * b})
-                    piece = product
-                kernel.put(moved, piece)
+        names = {g for m in value[0] for g, _ in m}
+        if not names <= self.box.lower.keys():
+            return None
+        moved = moved_poly(value[0], {g: self.box.lower[g] for g in names})
         return {monomial: c for monomial, c in moved.items()}  # noqa: C416 (keys of a wider type)
 
     def _known(self, value: Ratio) -> Iterator[tuple[Prefix, dict[str, Any], Ratio]]:
@@ -240,7 +236,7 @@ class Finder:
         count = FACTS.get(word[0], len(word) - 1)
         for side in range(count):
             try:
-                yield side, fact(self.box, {"atom": word, "side": str(side)})[0]
+                yield side, self.fact({"atom": word, "side": str(side)})[0]
             except kernel.Refused:
                 if word[0] != "binomial":
                     raise

@@ -13,6 +13,7 @@ from sympy import fraction, together
 from symacct.algebra.evaluate import names_of
 from symacct.algebra.normal import is_zero
 from symacct.algebra.symbols import symbol
+from symacct.claims.parts import binding_of
 from symacct.errors import SymacctError
 from symacct.evaluation import timing
 from symacct.nodes import repeat_counts
@@ -45,10 +46,13 @@ LONGER: Cell = (Words("a longer formula; symacct prove shows it"),)
 
 def read_statement(stated: Stated, text: str, verdict: Verdict) -> Statement | None:
     """Return a claim as cells; None where it is read in a way that a sheet has no notation for."""
-    bound = {one.name for one in verdict.claim.where}
+    claim = verdict.claim
+    bound = {one.name for one in claim.where}
+    given = {binding_of(let)[0] for let in stated.let}
+    outside = {one.name for one in claim.where if one.text != claim.text} - given
     of = figures(" ".join((text, *stated.let))) if stated.on or stated.graph else ()
     try:
-        return Statement(text, verdict.claim.names - bound, stated.let, of)
+        return Statement(text, (claim.names - bound) | outside, stated.let, of)
     except SymacctError:
         return None
 

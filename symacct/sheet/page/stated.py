@@ -11,14 +11,15 @@ from symacct.algebra.symbols import as_expr, symbol
 from symacct.claims import read_claim, resolve
 from symacct.errors import LimitError
 from symacct.policy import precision
-from symacct.proof.conditions import cut_conditions, read_conditions
+from symacct.proof.beside import conditions_beside, place_beside
+from symacct.proof.conditions import cut_conditions
 from symacct.proof.extremum import read_extremum
 from symacct.proof.lookup import lookup, names_under
 from symacct.proof.machine_facts import read_facts
 from symacct.proof.threshold import is_threshold, read_threshold
 from symacct.sheet.page.parts import Calculator, Result, Variant
 from symacct.sheet.page.quantities import addends
-from symacct.syntax import read_formula, walk
+from symacct.syntax import walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from sympy import Expr
 
     from symacct.account import Account
-    from symacct.claims import Claim
     from symacct.claims.sides import Sides
     from symacct.proof.extremum import Extremum
     from symacct.proof.machine_facts import Facts
@@ -67,13 +67,15 @@ class Read:
         self.extremum = read_extremum(bare)
         text = self.written.condition if self.written else self.extremum.equation if self.extremum else bare
         self.claim = facts.claim(text, names, account)
-        self.domain, assumed = _assumed(stated.assume, self.claim, account)
+        find = lookup(account, facts.quantity)
+        assumed = conditions_beside(self.claim, (), stated.assume, find).conditions
+        self.domain = _put_in(assumed, account)
         with within(SECONDS):
-            sides = resolve(self.claim, lookup(account, facts.quantity))
+            sides = resolve(self.claim, find)
             results = tuple(self._results(sides, () if account is None else account.graph.order))
         given = (
-            *assumed,
-            *read_conditions(where, self.claim.names).conditions,
+            *(one for one in assumed if one.kind != "equal"),
+            *conditions_beside(self.claim, where, (), find).conditions,
             *sides.left.when,
             *sides.right.when,
         )
@@ -101,7 +103,7 @@ class Read:
     def _of_extremum(self, extremum: Extremum, left: Expr, right: Expr, unit: str) -> Iterator[Result]:
         claimed = right
         if extremum.form == "argmin":
-            claimed = self.domain.apply(read_formula(extremum.claimed, self.claim.names))
+            claimed = self.domain.apply(place_beside(self.claim, extremum.claimed))
         yield Result("formula", unit, left, addends(left))
         yield Result("claimed", "1" if extremum.form == "argmin" else unit, claimed)
 
@@ -120,15 +122,11 @@ class Read:
             yield from self.calculator.uses
 
 
-def _assumed(
-    texts: Iterable[str], claim: Claim, account: Account | None
-) -> tuple[Domain, tuple[Condition, ...]]:
-    """Return equations as a domain that puts them in, with bound sizes, and all else as conditions."""
-    said = read_conditions(texts, claim.names).conditions
+def _put_in(assumed: Iterable[Condition], account: Account | None) -> Domain:
+    """Return a domain that puts in bound sizes, and what is assumed equal."""
     bound = {} if account is None else account.graph.bound
     known = [Condition("equal", symbol(name), as_expr(value)) for name, value in bound.items()]
-    equal = [one for one in said if one.kind == "equal"]
-    return domain_of((*equal, *known)), tuple(one for one in said if one.kind != "equal")
+    return domain_of((*(one for one in assumed if one.kind == "equal"), *known))
 
 
 def of_claim(stated: Stated, origin: Origin, scope: str) -> Read | None:
