@@ -13,6 +13,7 @@ import pytest
 from symacct import Builder, derive
 from symacct.algebra.evaluate import evaluate
 from symacct.cli import main
+from symacct.convention import convention
 from symacct.errors import GraphError, ReadError, RuleError, UsageError
 from symacct.execution.memory_check import check_memory, running
 from symacct.execution.schedule import run
@@ -173,6 +174,112 @@ def test_the_interpreter_at_sizes_counts_layers_too():
         )
         beside = evaluate(account.beside("memory.peak"), sizes)
         assert moment.nbytes + int(beside) == amounts(graph, policy, L=5)[2], policy
+
+
+def in_a_row(first, second):
+    """Return two repeats with counts of their own, whose iterations are a stack of layers."""
+    b = Builder("row", {**SIZES, "M": "iterations of the second"})
+    x = b.repeat(first, lambda x: wide(b, x), b.input("x", "B D"), name="first")
+    return b.build(b.square(b.repeat(second, lambda x: slim(b, x), x, name="second")))
+
+
+def in_each_other(outer, inner):
+    """Return repeats of layers in a repeat, with a layer after them in each iteration."""
+    b = Builder("deep", {**SIZES, "M": "inner iterations"})
+
+    def marked(x, name, kind):
+        with b.layer(name):
+            return kind(b, x)
+
+    def body(x):
+        x = b.repeat(inner, lambda x: marked(x, "a", wide), x, name="inner")
+        return marked(x, "z", mixing)
+
+    return b.build(b.square(b.repeat(outer, body, b.input("x", "B D"), name="outer")))
+
+
+def holding_repeats(outer):
+    """Return layers, two in each iteration, each with a repeat of ops inside."""
+    b = Builder("holding", {**SIZES, "M": "iterations inside"})
+
+    def body(x):
+        for name in ("a", "z"):
+            with b.layer(name):
+                x = b.repeat("M", b.gelu, wide(b, x), name=f"in_{name}")
+        return x
+
+    return b.build(b.square(b.repeat(outer, body, b.input("x", "B D"), name="outer")))
+
+
+@pytest.mark.parametrize(
+    ("graph", "policy", "counts"),
+    [
+        (in_a_row("L", "M"), "store-nothing", ("L", "M")),
+        (in_a_row("L", 5), "store-nothing:full", ("L",)),
+        (in_a_row(3, "L"), "store-nothing", ("L",)),
+        (in_a_row("L/2", "L"), "every:2", ("L",)),
+        (in_each_other("L", "M"), "store-nothing", ("L", "M")),
+        (in_each_other("L", 3), "every:1", ("L",)),
+        (holding_repeats(3), "every:4", ("M",)),
+        (holding_repeats(3), "sqrt", ("M",)),
+        (holding_repeats("L"), "every:2", ("L", "M")),
+    ],
+)
+def test_formulas_are_what_the_interpreter_takes(graph, policy, counts):
+    """Segments through several repeats, and repeats in layers: from the least counts on to larger ones."""
+    account = derive(graph, precision="fp32", checkpoint=policy)
+    quantity, beside = account["memory.peak"], account.beside("memory.peak")
+    held = 0
+    for times in ((4, 4), (8, 4), (8, 11), (12, 16)):
+        sizes = {**AT, **dict(zip(counts, times, strict=False))}
+        if all(one.holds(sizes) for one in quantity.when):
+            bound = running(account, sizes)
+            moment = worst(at_sizes(graph, bound.policy, sizes), sizes_at(graph, bound.policy, sizes))
+            assert evaluate(quantity.expr, sizes) == moment.nbytes + int(evaluate(beside, sizes)), sizes
+            held += 1
+    assert held >= 2
+
+
+# ---- bytes ----
+
+
+@pytest.mark.parametrize("moves", ["algorithmic", "issued", "compulsory"])
+@pytest.mark.parametrize(
+    ("kinds", "tail", "policy"),
+    [("ws", "", "every:1"), ("ws", "", "every:2"), ("ws", "", "every:4"), ("w", "ss", "every:2")],
+)
+def test_a_folded_model_moves_what_the_same_layers_move_one_by_one(kinds, tail, policy, moves):
+    def bytes_of(graph, **sizes):
+        account = derive(
+            graph, precision="fp32", checkpoint=policy, convention=convention("default", bytes=moves)
+        )
+        return account.bind({**AT, **sizes})["bytes.step"].expr
+
+    one, other = both(kinds, 4, tail=tail)
+    assert bytes_of(one, L=4) == bytes_of(other)
+
+
+@pytest.mark.parametrize("moves", ["algorithmic", "issued", "compulsory", "fused"])
+def test_segments_of_one_layer_move_what_regions_move(moves):
+    """A layer that is a segment of its own is a region that runs again."""
+    found = [
+        derive(folded("ws"), precision="fp32", checkpoint=one, convention=convention("default", bytes=moves))
+        for one in ("every:1", "selective:layer0+layer1")
+    ]
+    sizes = {**AT, "L": 7}
+    assert all(condition.holds(sizes) for one in found for condition in one["bytes.step"].when)
+    assert len({evaluate(one["bytes.step"].expr, sizes) for one in found}) == 1
+
+
+@pytest.mark.parametrize(
+    ("graph", "policy"),
+    [(folded("ws"), "every:3"), (folded("ws"), "store-nothing"), (folded("ws"), "binomial:3")],
+)
+def test_segments_that_differ_have_no_rule_for_fused_bytes(graph, policy):
+    fused = convention("default", bytes="fused")
+    account = derive(graph, precision="fp32", checkpoint=policy, convention=fused, sizes={**AT, "L": 6})
+    with pytest.raises(RuleError, match="no rule for segments like these"):
+        _ = account["bytes.step"]
 
 
 # ---- counts that are quotients ----
