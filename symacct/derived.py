@@ -49,17 +49,6 @@ SERVING = ("prefill", "decode")
 UPDATING = ("flops.optimizer", "memory.optimizer")
 """Quantities that need an optimizer."""
 
-GROUPS = "groups of "
-"""How the meaning of a count begins whose repeat has several layers in its body."""
-COUNTING = ("every", "sqrt")
-"""Checkpoints that count iterations."""
-
-
-def groups(graph: Graph) -> list[str]:
-    """Return the groups of layers that one body of a graph holds: ``groups of 2 layers (L of them)``."""
-    sizes = graph.sizes.items()
-    return [f"{meaning} ({name} of them)" for name, meaning in sizes if meaning.startswith(GROUPS)]
-
 
 class Derived:
     """What is derived of a graph; see :class:`symacct.account.Account`."""
@@ -227,7 +216,7 @@ class Derived:
     @cached_property
     def warnings(self) -> tuple[str, ...]:
         """What a reader should know: dead ops, trainable weights that no gradient reaches."""
-        found = [*self.graph.notes, *self._groups()]
+        found = list(self.graph.notes)
         found += [f"no output depends on {label}: it is left out of every total" for label in self.dead]
         if self.trains:
             found += [
@@ -242,13 +231,6 @@ class Derived:
                 if name in self.step.gradients
             ]
         return tuple(found)
-
-    def _groups(self) -> list[str]:
-        """Return a warning where a checkpoint counts groups of layers, whose kinds one body holds."""
-        if not self.recomputes or self.policy.checkpoint.kind not in COUNTING:
-            return []
-        chosen = f"checkpoint {self.policy.checkpoint.describe()}"
-        return [f"{chosen} counts {meant}, not layers" for meant in groups(self.graph)]
 
     def has(self, name: str) -> bool:
         """Say whether this account has a quantity: some belong to training, an optimizer, or decoding."""

@@ -121,6 +121,7 @@ class Graph:
         notes: what a reader of its source left out, such as keys of a configuration that are not read.
         remats: regions that are run again in backward.
         aliases: names that stand for a quotient or product of sizes (``d`` for ``h/a``); they can be bound.
+        layers: names of the regions that are layers; where a repeat holds none, each iteration is one.
     """
 
     name: str
@@ -137,6 +138,7 @@ class Graph:
     aliases: Mapping[str, Expr] = field(default_factory=lambda: MappingProxyType({}))
     notes: tuple[str, ...] = ()
     remats: tuple[Remat, ...] = ()
+    layers: tuple[str, ...] = ()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle through plain dictionaries."""

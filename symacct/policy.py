@@ -30,12 +30,12 @@ RECOMPUTES = ("needed", "full")
 CHECKPOINTS: Mapping[str, str] = MappingProxyType(
     {
         "none": "nothing is recomputed",
-        "every:K": "the iterations of each outermost repeat in segments of K (an integer or a new symbol)",
-        "sqrt": "segments of the square root of the count",
+        "every:K": "the layers of a stack in segments of K (an integer or a new symbol)",
+        "sqrt": "segments of the square root of the number of layers",
         "binomial:SLOTS": "as few iterations of each outermost repeat as SLOTS states kept at a time allow",
         "optimal:BYTES": "segments that run least again while what is saved fits into BYTES, such as 20GB",
         "selective:REGION": "the ops of a region (core, attention, ffn), or named ops; several with +",
-        "store-nothing": "nothing inside the outermost repeats: each iteration runs all before it again",
+        "store-nothing": "no layer is stored: each runs all before it again",
     }
 )
 """Which parts of a graph are run again in backward; ``:needed`` or ``:full`` says how far."""
@@ -145,7 +145,7 @@ class Checkpoint:
 
     Attributes:
         kind: none, every, sqrt, binomial, optimal, selective or store-nothing.
-        every: how many iterations make a segment.
+        every: how many layers make a segment.
         regions: names of regions or ops, for selective.
         recompute: ``needed`` ends at the last tensor that backward reads, ``full`` runs all of it.
         slots: how many states between iterations are kept at a time, for binomial.

@@ -147,13 +147,15 @@ def config(tmp_path):
 
 @pytest.mark.parametrize("checkpoint", ["every:1", "every:2", "sqrt", "none"])
 @pytest.mark.parametrize("verb", ["derive", "memory"])
-def test_a_checkpoint_that_counts_groups_of_layers_says_so(config, capsys, verb, checkpoint):
-    """Where one body holds two layers, a segment of one iteration keeps the input of two."""
+def test_a_checkpoint_says_which_layers_run_again(config, capsys, verb, checkpoint):
+    """Where one body holds two layers, layers are counted, and the output says how many a body holds."""
     status, said = told(capsys, verb, config, "--checkpoint", checkpoint, "--at", "B=1,S=16")
     assert status == 0
-    assert ("counts groups of 2 layers (L of them), not layers" in said) is (checkpoint != "none")
+    assert ("layers is run again" in said) is (checkpoint != "none")
+    assert ("an iteration of layers is 2" in said) is (checkpoint != "none")
     plain = told(capsys, verb, "gpt2", "--checkpoint", checkpoint, "--at", "B=1,S=16")
-    assert "groups of" not in plain[1]
+    assert ("each of the 12 layers is run again" in plain[1]) is (checkpoint != "none")
+    assert "an iteration of" not in plain[1]
 
 
 @pytest.mark.parametrize(

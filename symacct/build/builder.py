@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from symacct.algebra.condition import merge
 from symacct.algebra.contradiction import implied, require_together
+from symacct.build.layers import Layers
 from symacct.build.networks import Networks
 from symacct.build.remat import Remats
 from symacct.build.repeats import Repeats
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from symacct.algebra.condition import Condition
 
 
-class Builder(Networks, Repeats, Remats):
+class Builder(Networks, Repeats, Remats, Layers):
     """Collects tensors and nodes; every mismatch is an error that lists the sizes bound so far.
 
     >>> b = Builder("linear", {"B": "rows", "D": "inputs", "K": "outputs"})
@@ -54,6 +55,7 @@ class Builder(Networks, Repeats, Remats):
             self.doc,
             aliases=MappingProxyType(dict(self.aliases)),
             remats=tuple(self.remats),
+            layers=tuple(self._layers),
         )
 
     def _conditions(self) -> tuple[Condition, ...]:

@@ -17,8 +17,9 @@ from symacct.execution.schedule_plan import Plan
 from symacct.execution.schedule_program import NESTED
 from symacct.execution.states import OPTIMIZERS
 from symacct.execution.vouch import unmodelled
-from symacct.nodes import Repeat, walk
+from symacct.nodes import walk
 from symacct.ops.optimizer import RULES
+from symacct.peaks.layers import has_layers
 from symacct.peaks.placement import WRITTEN_OUT, placed
 from symacct.policy import Policy, checkpoint, precision
 
@@ -131,7 +132,7 @@ def usual(graph: Graph, policy: Policy) -> tuple[Policy, ...]:
     >>> [one.checkpoint.kind for one in usual(load("linear"), Policy(FP32))]
     ['none']
     """
-    repeats = not graph.remats and any(isinstance(node, Repeat) for node in graph.nodes)
+    repeats = not graph.remats and has_layers(graph)
     return tuple(replace(policy, checkpoint=checkpoint(text)) for text in (USUAL if repeats else USUAL[:1]))
 
 

@@ -26,6 +26,8 @@ Groups = tuple[Group, ...]
 
 PLAIN, AGAIN, FROM_START = "plain", "checkpoint", "store-nothing"
 NESTED = "nested"
+BY_LAYERS = ("every", "sqrt", FROM_START)
+"""Ways to checkpoint that count layers."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,6 +48,15 @@ class Instance:
     ins: tuple[Key, ...]
     outs: tuple[Key, ...]
     number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A layer that runs: its name, the iterations around it, what stands for it in the outermost scope."""
+
+    name: str
+    at: tuple[int, ...]
+    top: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +114,7 @@ def linearise(
     place = Place(sizes)
     flat.walk(graph.nodes, place, (), depth=0)
     outputs = tuple(dict.fromkeys(flat.resolve(name, place) for name in (*graph.outputs, *held)))
-    made = {key: None for one, _ in flat.found for key in one.outs}
+    made = {key: None for one, *_ in flat.found for key in one.outs}
     parts, lasts = _joined(list(flat.parts()), made, {key for key in outputs if key in made})
     return Program(parts, outputs, lasts)
 
@@ -114,15 +125,25 @@ class _Flat:
 
     graph: Graph
     segments: Segments
-    found: list[tuple[Instance, Groups]] = field(default_factory=list)
+    found: list[tuple[Instance, Groups, Layer | None]] = field(default_factory=list)
     same: dict[Key, Key] = field(default_factory=dict)
     forms: dict[str, Form] = field(default_factory=dict)
     groups: int = 0
     unit: int = 0
     open: list[tuple[int, Group]] = field(default_factory=list)
 
-    def walk(self, nodes: tuple[Step_, ...], place: Place, group: Groups, depth: int) -> None:
-        """List nodes; ``group`` is the parts that they belong to, none where each scope decides."""
+    def walk(
+        self,
+        nodes: tuple[Step_, ...],
+        place: Place,
+        group: Groups,
+        depth: int,
+        layer: Layer | None = None,
+    ) -> None:
+        """List nodes.
+
+        ``group`` is the parts that they belong to, none where each scope decides; ``layer`` is their layer.
+        """
         current: tuple[str, Group] | None = None
         for node in nodes:
             own = group
@@ -133,10 +154,11 @@ class _Flat:
                 same = current is not None and current[0] == region
                 current = current if same else (region, self._fresh(AGAIN))
                 own = (current[1],) if current is not None else ()
+            here = self._layer(node, place) if layer is None else layer
             if isinstance(node, Repeat):
-                self._repeat(node, place, own, depth)
+                self._repeat(node, place, own, depth, here)
             else:
-                self._node(node, place, own if depth else (*own, *self._nested()))
+                self._node(node, place, own if depth else (*own, *self._nested()), here)
 
     def _nested(self) -> Groups:
         """Return the parts of the next unit, where the segments are given by units."""
@@ -149,6 +171,12 @@ class _Flat:
         ends = sorted((int(pair[1]) for pair in chosen if int(pair[0]) == at), reverse=True)
         self.open += [(end, self._fresh(AGAIN)) for end in ends]
         return tuple(group for _, group in self.open)
+
+    def _layer(self, node: Step_, place: Place) -> Layer | None:
+        """Return the layer that a node begins or goes on with."""
+        names = [name for name in self.graph.layers if node.label.startswith(f"{name}/")]
+        top = next(iter(place.at), None)
+        return Layer(names[0], tuple(place.at.values()), top or names[0]) if names else None
 
     def _region(self, label: str) -> str | None:
         """Return the region that a node belongs to: one of the graph's own, or the last of those named."""
@@ -173,40 +201,31 @@ class _Flat:
         key = place.key(self.graph.tensors[name])
         return self.same.get(key, key)
 
-    def _repeat(self, repeat: Repeat, place: Place, group: Groups, depth: int) -> None:
+    def _repeat(self, repeat: Repeat, place: Place, group: Groups, depth: int, layer: Layer | None) -> None:
         if repeat.sums:
             raise GraphError(f"repeat {repeat.name} sums over its iterations, which is not run here")
         carried = [self.resolve(str(c.init), place) for c in repeat.carry]
         iterations = range(place.size(repeat.lo), place.size(repeat.hi))
-        start, own = self.groups, group
-        for count, i in enumerate(reversed(iterations) if repeat.reverse else iterations):
+        marked = any(name.startswith(f"{repeat.name}/") for name in self.graph.layers)
+        for i in reversed(iterations) if repeat.reverse else iterations:
             inner = place.inside((repeat.name,), repeat.index, i)
             for c, key in zip(repeat.carry, carried, strict=True):
                 self.same[inner.key(self.graph.tensors[str(c.enter)])] = key
-            if not group and depth == 0:
-                own = self._iteration(own, count, start, len(iterations))
-            self.walk(repeat.body, inner, own, depth + 1)
+            groups = (*group, *self._nested()) if depth == 0 else group
+            alone = depth == 0 and not marked and layer is None
+            own = Layer(repeat.name, (i,), repeat.name) if alone else layer
+            self.walk(repeat.body, inner, groups, depth + 1, own)
             carried = [self.resolve(str(c.leave), inner) for c in repeat.carry]
         for c, key in zip(repeat.carry, carried, strict=True):
             self.same[place.key(self.graph.tensors[str(c.result)])] = key
 
-    def _iteration(self, group: Groups, count: int, start: int, whole: int) -> Groups:
-        """Return the parts of an iteration of an outermost repeat."""
-        kind, *rest = self.segments or ("",)
-        if kind in ("every", "sqrt"):
-            length = int(str(rest[0])) if rest else isqrt(whole - 1) + 1
-            return (self._fresh(AGAIN),) if count % length == 0 else group
-        if kind == FROM_START:
-            return (self._fresh(FROM_START, start),)
-        return self._nested()
-
-    def _node(self, node: Node, place: Place, group: Groups) -> None:
+    def _node(self, node: Node, place: Place, group: Groups, layer: Layer | None) -> None:
         if node.op.alias and node.op.moves:
             raise GraphError(f"{node.label} writes into a cache, which no training step does")
         form = self.forms.get(node.label) or self._form(node, place)
         ins = tuple(self.resolve(name, place) for name in node.ins)
         outs = tuple(place.key(self.graph.tensors[name]) for name in node.outs)
-        self.found.append((Instance(form, ins, outs, len(self.found)), group))
+        self.found.append((Instance(form, ins, outs, len(self.found)), group, layer))
 
     def _form(self, node: Node, place: Place) -> Form:
         exact = place.exact
@@ -220,11 +239,47 @@ class _Flat:
             self.forms[node.label] = form
         return form
 
+    def _by_layers(self) -> None:
+        """Put ops into parts: those of consecutive layers together, up to an op that is in none."""
+        kind, *rest = self.segments or ("",)
+        for stack in self._stacks():
+            length = int(str(rest[0])) if rest else 1 if kind == FROM_START else isqrt(len(stack) - 1) + 1
+            start = self.groups
+            for first in range(0, len(stack), length):
+                nothing = kind == FROM_START
+                own = self._fresh(FROM_START, start) if nothing else self._fresh(AGAIN)
+                for at in (at for run in stack[first : first + length] for at in run):
+                    self.found[at] = (self.found[at][0], (own,), None)
+
+    def _stacks(self) -> list[list[list[int]]]:
+        """Return stacks of layers, each layer as the positions of its ops."""
+        made: dict[str, set[Key]] = {}
+        read: dict[str, set[Key]] = {}
+        for one, _, layer in self.found:
+            if layer is not None:
+                made.setdefault(layer.top, set()).update(one.outs)
+                read.setdefault(layer.top, set()).update(one.ins)
+        stacks: list[list[list[int]]] = []
+        before: Layer | None = None
+        numbered = enumerate(self.found)
+        for layer, run in groupby(numbered, key=lambda entry: entry[1][2]):
+            if layer is not None:
+                joined = before is not None and (
+                    before.top == layer.top or not made[before.top].isdisjoint(read[layer.top])
+                )
+                if not joined:
+                    stacks.append([])
+                stacks[-1].append([at for at, _ in run])
+            before = layer
+        return stacks
+
     def parts(self) -> Iterator[Part]:
         """Yield what was listed, part by part."""
         earlier: dict[object, tuple[Instance, ...]] = {}
-        for group, run in groupby(self.found, key=lambda pair: pair[1][:1]):
-            pairs = [(instance, groups[1:]) for instance, groups in run]
+        if self.segments is not None and self.segments[0] in BY_LAYERS:
+            self._by_layers()
+        for group, run in groupby(self.found, key=lambda entry: entry[1][:1]):
+            pairs = [(instance, groups[1:]) for instance, groups, _ in run]
             instances = tuple(instance for instance, _ in pairs)
             if not group:
                 yield Part(PLAIN, instances)

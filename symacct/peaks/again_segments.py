@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from symacct.derivation.ranges import Box
     from symacct.nodes import Step_
     from symacct.peaks.course import Course
+    from symacct.peaks.layers import Occurrence, Piece
 
 
 class Segments:
@@ -27,6 +28,7 @@ class Segments:
     Attributes:
         of: the segment of each node, and of each repeat that runs again as a whole, by label.
         cut: the repeat whose iterations a segment is made of, by segment.
+        alike: whether a node stands in the same segment, or in one like it, in every iteration.
     """
 
     def __init__(self, course: Course) -> None:
@@ -36,6 +38,9 @@ class Segments:
         self.placement = placed(course.graph, course.policy.checkpoint, course.shape.cuts)
         self.of: dict[str, int] = {}
         self.cut: dict[int, Repeat] = {}
+        together = self._together()
+        self.alike = together is not None and not self.placement.segments
+        self.together = together or {}
         self.indices = {r.index for r, _ in walk(course.graph.nodes) if isinstance(r, Repeat)}
         self.known: dict[str, Expr] = {}
         self._place(course.graph.nodes, None, outer=True)
@@ -47,18 +52,46 @@ class Segments:
             if here is None and region is not None:
                 here = self._next()
             for node in run:
-                if here is not None:
-                    self.of[node.label] = here
+                mine = self.together.get(node.label) if here is None else here
+                if mine is not None:
+                    self.of[node.label] = mine
                 if not isinstance(node, Repeat):
                     continue
-                mine = here
-                if mine is None and outer and (node.name in self.placement.cuts or self.placement.nothing):
+                if mine is None and outer and self._is_cut(node.name):
                     mine = self._next()
                     self.cut[mine] = node
                 self._place(node.body, mine, outer=False)
 
+    def _is_cut(self, name: str) -> bool:
+        """Say whether the segments of a repeat are made of whole iterations."""
+        cut = self.placement.cuts.get(name)
+        return self.placement.nothing if cut is None else not cut.each
+
+    def _together(self) -> dict[str, int] | None:
+        """Return the segments of marked layers, each by a number, by label; None where iterations differ."""
+        course = self.course
+        layers = placed(course.shape.graph, course.policy.checkpoint, course.shape.cuts).layers
+        if layers is None:
+            return {}
+        if self.placement.nothing:
+            return None
+        counts = {name: as_expr(count) for name, count in course.form.counts.items()}
+        pieces: dict[Piece, list[Occurrence]] = {}
+        for one, piece in layers.at(counts).items():
+            path = layers.structure.paths[one[0]]
+            if not path or not self._is_cut(path[0]):
+                pieces.setdefault(piece, []).append(one)
+        numbers: dict[tuple[str, ...], int] = {}
+        found: dict[str, int] = {}
+        for ones in pieces.values():
+            names = tuple(name for name, _ in ones)
+            number = numbers.setdefault(names, len(numbers))
+            if len({at for _, at in ones}) > 1 or any(found.setdefault(n, number) != number for n in names):
+                return None
+        return {label: found[name] for label, name in layers.structure.inside.items() if name in found}
+
     def _next(self) -> int:
-        return 1 + max((*self.of.values(), *self.cut), default=-1)
+        return 1 + max((*self.of.values(), *self.cut, *self.together.values()), default=-1)
 
     def runs(self, label: str) -> bool:
         """Say whether a node runs again at all."""

@@ -26,6 +26,7 @@ from symacct.algebra.symbols import as_expr
 from symacct.derivation.ranges import over
 from symacct.derivation.storage import Storage
 from symacct.derivation.traffic import Reads, Run, Traffics
+from symacct.errors import RuleError
 from symacct.nodes import Node, Repeat, walk
 from symacct.peaks.again_segments import Segments, uncertain
 
@@ -53,12 +54,32 @@ class TrafficsAgain(Traffics):
             node.label: (node, path) for node, path in walk(step.graph.nodes) if isinstance(node, Node)
         }
 
+    def rows(self, account: str) -> tuple[Traffic, ...]:
+        """Return the rows of all but what runs again.
+
+        Raises:
+            RuleError: the account is fused, and the segments of iterations differ.
+        """
+        self._check(account)
+        return super().rows(account)
+
+    def _check(self, account: str) -> None:
+        if account in ("fused", "compulsory") and not self.segments.alike:
+            raise RuleError(
+                f"the bytes of account {account} have no rule for segments like these",
+                where=f"checkpoint {self.segments.course.policy.checkpoint.describe()}",
+                expected="segments of whole iterations, or the same layers of each",
+                got="segments in segments, or others in each iteration",
+                fix="choose --bytes algorithmic",
+            )
+
     def rows_again(self, account: str) -> tuple[Traffic, ...]:
         """Return the rows of what runs again.
 
         Raises:
             RuleError: in which iterations an op runs again has no formula.
         """
+        self._check(account)
         if account == "compulsory":
             return tuple(self._touched_again())
         if account == "fused":

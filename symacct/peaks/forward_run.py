@@ -22,7 +22,7 @@ from symacct.peaks.steps import (
     Storage,
     Value,
 )
-from symacct.peaks.turns import iteration, turn_symbol
+from symacct.peaks.turns import MICRO, iteration, turn_symbol
 from symacct.peaks.vjps import Vjp, vjp_of
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from sympy import Expr
 
     from symacct.op import Kept
+    from symacct.peaks.layers import Piece
     from symacct.peaks.placement import Cut, Placement
     from symacct.tensor import Tensor
 
@@ -53,6 +54,7 @@ class ForwardRun:
         self.ends = Counter(hi for _, hi in placement.segments)
         self.choices = choices
         self.counts = {name: as_expr(count) for name, count in counts.items()}
+        self.layers = None if placement.layers is None else placement.layers.at(self.counts)
         self.wanted = set(graph.trainable)
         if choices.input_grad:
             self.wanted |= {name for name in graph.inputs if graph.tensors[name].floating}
@@ -77,6 +79,7 @@ class ForwardRun:
         self.open: tuple[Repeat, ...] = ()
         self.segment: Segment | None = None
         self.past: list[Instance] | None = None
+        self.piece: Piece | None = None
         self.ending: list[Storage] = []
         self.dead: set[int] = set()
         self.readers: dict[int, set[Segment | None]] = {}
@@ -163,6 +166,33 @@ class ForwardRun:
             segment.parent.children.append(segment)
         self.segment = segment
 
+    def _layer(self, label: str | None) -> None:
+        """End the segment that a node is not in any more, and begin the one of its layer."""
+        layers = self.placement.layers
+        if layers is None or self.layers is None:
+            return
+        name = layers.structure.inside.get(label or "")
+        path = () if name is None else layers.structure.paths[name]
+        piece = None if name is None else self.layers.get((name, tuple(self.at[one] for one in path)))
+        if piece is self.piece:
+            return
+        self._close()
+        before, self.piece = self.piece, piece
+        if piece is None:
+            self.past = None
+            return
+        segment = Segment(piece.depth + sum(mark.loop == MICRO for mark in self.marks))
+        if self.placement.nothing:
+            if self.past is None or before is None or before.stack != piece.stack:
+                self.past = []
+            segment.before, segment.shorter = list(self.past), self._shorter(path)
+        self._open(segment)
+
+    def _shorter(self, path: Sequence[str]) -> dict[str, tuple[int, Expr]]:
+        """Return how many turns of repeats run again up to here, where nothing is stored."""
+        marks = [mark for mark in self.marks if mark.loop in path]
+        return {mark.loop: (mark.turn + 1, turn_symbol(mark.loop) + 1) for mark in marks}
+
     def _close(self) -> None:
         """End the innermost segment: it has kept its inputs so far."""
         segment = self.segment
@@ -177,6 +207,7 @@ class ForwardRun:
 
     def node(self, node: Node) -> None:
         """Run one node, and note it for backward."""
+        self._layer(node.label)
         ins = tuple(map(self.get, node.ins))
         tensors = [self.graph.tensors[name] for name in node.outs]
         need = tensors[0].floating and any(value.need for value in ins)
@@ -243,8 +274,10 @@ class ForwardRun:
         count = normal(substitute(repeat.hi - repeat.lo, self.symbols()))
         carried = [self.get(str(c.init)) for c in repeat.carry]
         marks, outer, opened = self.marks, not self.at, self.open
-        cut = self.placement.cuts.get(repeat.name) if outer and self.segment is None else None
-        nothing = self.placement.nothing and outer
+        layered = self.placement.layers is not None
+        whole = outer and (layered or self.segment is None)
+        cut = self.placement.cuts.get(repeat.name) if whole else None
+        nothing = self.placement.nothing and outer and not layered
         if nothing:
             self.past = []
         for i, inner, first in self._turns(repeat, lo, hi, count, cut):
@@ -252,14 +285,13 @@ class ForwardRun:
             self.marks = (*marks, *inner)
             if outer:
                 self._reach(len(marks))
-            if cut is not None and first:
+            if cut is not None and first and not layered:
                 self._close()
                 self._open(Segment(len(marks) + 1))
             elif nothing:
                 self._close()
-                segment = Segment(len(marks), before=list(self.past or ()))
-                segment.shortened, segment.length = i - lo + 1, turn_symbol(repeat.name) + 1
-                self._open(segment)
+                shorter = self._shorter((repeat.name,))
+                self._open(Segment(len(marks), before=list(self.past or ()), shorter=shorter))
             self.at[repeat.name] = i
             self.open = (*opened, repeat)
             self.around[repeat.index.name] = as_expr(i)
@@ -272,7 +304,7 @@ class ForwardRun:
         self.marks, self.open = marks, opened
         self.at.pop(repeat.name, None)
         self.around.pop(repeat.index.name, None)
-        if cut is not None or nothing:
+        if (cut is not None and not layered) or nothing:
             self._close()
             self.past = None
         for c, value in zip(repeat.carry, carried, strict=True):

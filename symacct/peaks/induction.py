@@ -22,12 +22,13 @@ from __future__ import annotations
 import itertools
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from symacct.algebra.evaluate import substitute
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr
-from symacct.peaks.turns import BACKWARD, turn_symbol
+from symacct.peaks.turns import BACKWARD, MICRO, turn_symbol
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping
@@ -131,7 +132,7 @@ class _Search:
         """Return zones, and the counts that are too small."""
         for storage in self.schedule.storages:
             if not storage.fixed and not storage.forever:
-                self._lives(self.positions[storage.born], self.positions[storage.last])
+                self._lives(storage.born, storage.last)
         restless = self._boundaries()
         instances = tuple(self._instances())
         loops: dict[str, frozenset[Symbol]] = {}
@@ -189,22 +190,24 @@ class _Search:
 
     # ---- how far what is made is read ----
 
-    def _lives(self, born: Position, dies: Position) -> None:
-        """Note how many turns lie between where a storage is made and where it dies."""
-        k = 0
-        while k < min(len(born), len(dies)) and born[k].loop == dies[k].loop:
-            if born[k].turn != dies[k].turn:
-                loop = born[k].loop
-                self.ages[loop] = max(self.ages[loop], abs(born[k].turn - dies[k].turn))
-                k += 1
-                break
-            k += 1
-        for place in (*born[k:], *dies[k:]):
-            start, end = place.turn, place.turns - 1 - place.turn
-            if start <= end:
-                self.starts[place.loop] = max(self.starts[place.loop], start + 1)
-            else:
-                self.ends[place.loop] = max(self.ends[place.loop], end + 1)
+    def _lives(self, born: int, dies: int) -> None:
+        """Note how many turns lie between where a storage is made and where it dies.
+
+        What is made again can be told by more than one place: where its op stands in the graph, and, where it
+        dies in the same turn of backward, how far apart both are within that turn. The nearest counts.
+        """
+        found = _apart(self.positions[born], self.positions[dies])
+        made, last = self.schedule.actions[born], self.schedule.actions[dies]
+        if found and made.phase == "recompute":
+            (base, inner), (other, inside) = _split(made.marks), _split(last.marks)
+            (own, rest), (its, left) = (
+                _own(self.positions[at], self.schedule.actions[at].at) for at in (born, dies)
+            )
+            within = _apart(position(inner), position(inside)) if base == other else found
+            found = min(found, within, [*_apart(own, its), *map(_near, (*rest, *left))], key=_farthest)
+        for known, loop, turns in found:
+            counter = getattr(self, known)
+            counter[loop] = max(counter[loop], turns)
 
     # ---- what lives on from turn to turn ----
 
@@ -279,6 +282,41 @@ class _Search:
         return _seen(self.positions[storage.born], self.names[id(storage)], here, storage)
 
 
+def _apart(born: Position, dies: Position) -> list[tuple[str, str, int]]:
+    """Return how many turns lie between two places, or between one and an end, by loop."""
+    found: list[tuple[str, str, int]] = []
+    k = 0
+    while k < min(len(born), len(dies)) and born[k].loop == dies[k].loop:
+        k += 1
+        if born[k - 1].turn != dies[k - 1].turn:
+            found.append(("ages", born[k - 1].loop, abs(born[k - 1].turn - dies[k - 1].turn)))
+            break
+    return [*found, *map(_near, (*born[k:], *dies[k:]))]
+
+
+def _near(place: Place) -> tuple[str, str, int]:
+    """Return how many turns lie between a place and the nearest end of its loop."""
+    start, end = place.turn, place.turns - 1 - place.turn
+    return ("starts", place.loop, start + 1) if start <= end else ("ends", place.loop, end + 1)
+
+
+def _own(whole: Position, at: Mapping[str, int]) -> tuple[Position, Position]:
+    """Return where an op stands in the graph, and the turns of other loops in which it runs again."""
+    own = tuple(p for p in whole if p.loop == MICRO or p.loop.removesuffix("/segments") in at)
+    return own, tuple(p for p in whole if p not in own)
+
+
+def _farthest(found: list[tuple[str, str, int]]) -> int:
+    return max((turns for _, _, turns in found), default=0)
+
+
+@lru_cache(maxsize=1 << 12)
+def _split(marks: Marks) -> tuple[tuple[tuple[str, int], ...], Marks]:
+    """Return the turns of backward that a step stands in, and the loops that run again in them."""
+    inner = tuple(m for m in marks if m.loop.endswith(AGAIN))
+    return tuple((m.loop, m.turn) for m in marks if not m.loop.endswith(AGAIN)), inner
+
+
 def _seen(made: Position, name: Hashable, here: Position, one: object) -> tuple[Hashable, int]:
     """Return what something is, as seen from a turn: by maker and age, or itself if it comes from outside."""
     k = len(here) - 1
@@ -332,9 +370,6 @@ def _literal(mark: Mark, outer: Marks, turns: int) -> list[tuple[str, int, int]]
             continue
         start, end = around.turn, around.turns - 1 - around.turn
         from_start = normal(substitute(count, {turn.name: as_expr(start)}))
-        if around.count.is_Integer:  # it is written out
-            count = from_start
-            continue
         from_end = normal(substitute(count, {turn.name: around.count - 1 - end}))
         backward = around.loop.endswith(BACKWARD)
         name = zone_of(around)

@@ -13,6 +13,7 @@ from symacct.algebra.symbols import as_expr
 from symacct.errors import RuleError, UsageError, unknown
 from symacct.nodes import Graph, Node, Repeat, walk
 from symacct.peaks.binomial import segments
+from symacct.peaks.layers import Layered, has_layers, structure
 from symacct.policy import Checkpoint
 
 if TYPE_CHECKING:
@@ -32,11 +33,22 @@ class Cut:
     """How the iterations of the outermost repeats are cut into segments.
 
     ``segments - 1`` of them have ``size`` iterations, the last one has ``rest``: formulas, integers at a run.
+
+    Attributes:
+        per: layers of an iteration.
+        each: layers of a segment where these are blocks of several segments; 0: a block is a segment.
     """
 
     segments: Expr
     size: Expr
     rest: Expr
+    per: int = 1
+    each: int = 0
+
+    def substituted(self, known: Mapping[str, Expr]) -> Cut:
+        """Return it with symbols replaced by name."""
+        segments, size, rest = (substitute(one, known) for one in (self.segments, self.size, self.rest))
+        return Cut(segments, size, rest, self.per, self.each)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +62,7 @@ class Placement:
         kept: labels of nodes in a region whose outputs are kept all the same.
         segments: the first unit of a segment and the one after its last: any two of them stand apart, or one
             in the other. A unit is an iteration of an outermost repeat, or a node outside of repeats.
+        layers: segments that go through repeats or bodies; None: each iteration of a repeat is a layer.
     """
 
     regions: Mapping[str, str]
@@ -57,6 +70,7 @@ class Placement:
     nothing: bool = False
     kept: frozenset[str] = frozenset()
     segments: tuple[tuple[int, int], ...] = ()
+    layers: Layered | None = None
 
     def runs(self, nodes: Sequence[Step_]) -> Iterator[tuple[str | None, list[Step_]]]:
         """Yield the nodes of one scope in order, those of one region together."""
@@ -78,8 +92,10 @@ def left(checkpoint: Checkpoint, whole: Graph, graph: Graph) -> Checkpoint:
         gone = [name for name in checkpoint.regions if _hits(whole, name) and not _hits(graph, name)]
         regions = tuple(name for name in checkpoint.regions if name not in gone)
         return replace(checkpoint, regions=regions) if regions else Checkpoint()
-    counts = checkpoint.kind != "optimal"
-    return Checkpoint() if counts and outermost(whole) and not outermost(graph) else checkpoint
+    if checkpoint.kind == "optimal":
+        return checkpoint
+    there = outermost if checkpoint.kind == "binomial" else has_layers
+    return Checkpoint() if there(whole) and not there(graph) else checkpoint
 
 
 def placed(
@@ -117,20 +133,22 @@ def placed(
         return Placement(MappingProxyType(_selected(graph, checkpoint.regions)))
     if checkpoint.segments is not None:
         return Placement(MappingProxyType({}), segments=checkpoint.segments)
-    if not outermost(graph):
+    found = structure(graph)
+    if not (outermost(graph) if checkpoint.slots is not None else found.stacks):
         raise UsageError(
             f"graph {graph.name} repeats nothing, so that there are no blocks to cut",
             where=f"checkpoint {checkpoint.describe()}",
-            expected="a graph with a repeat",
+            expected="a graph with a repeat, or with layers that b.layer marks",
             got="none",
             fix="use selective:REGION with the name of a region or an op",
         )
-    if checkpoint.kind == "store-nothing":
-        return Placement(MappingProxyType({}), nothing=True)
     if checkpoint.slots is not None:
-        found = tuple(_binomial(graph, checkpoint.slots, sizes or {}))
-        return Placement(MappingProxyType({}), segments=found)
-    return Placement(MappingProxyType({}), cuts=MappingProxyType(dict(cuts or {})))
+        chosen = tuple(_binomial(graph, checkpoint.slots, sizes or {}))
+        return Placement(MappingProxyType({}), segments=chosen)
+    nothing = checkpoint.kind == "store-nothing"
+    known = MappingProxyType({} if nothing else dict(cuts or {}))
+    layers = Layered(found, checkpoint, known) if found.several else None
+    return Placement(MappingProxyType({}), cuts=known, nothing=nothing, layers=layers)
 
 
 def _binomial(graph: Graph, slots: int, sizes: Mapping[str, int]) -> Iterator[tuple[int, int]]:

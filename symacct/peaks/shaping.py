@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from math import isqrt
+from math import isqrt, lcm
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from symacct.algebra.symbols import as_expr, symbol
 from symacct.errors import UsageError
 from symacct.nodes import Graph, Repeat, bind_node, bind_tensor, walk
 from symacct.peaks.closing import closed
+from symacct.peaks.layers import open_length, structure, ways
 from symacct.peaks.placement import WRITTEN_OUT, Cut, outermost
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from sympy import Expr
 
     from symacct.nodes import Step_
+    from symacct.peaks.layers import How
     from symacct.policy import Policy
 
 
@@ -54,7 +56,7 @@ class Shape:
     def at(self, one: Symbol, value: int) -> Shape:
         """Return the shape with an integer in the place of a count."""
         known = {one.name: as_expr(value)}
-        parts = {name: (cut.segments, cut.size, cut.rest) for name, cut in self.cuts.items()}
+        cuts = {name: cut.substituted(known) for name, cut in self.cuts.items()}
         graph = replace(
             self.graph,
             tensors=MappingProxyType({n: bind_tensor(t, known) for n, t in self.graph.tensors.items()}),
@@ -63,7 +65,7 @@ class Shape:
         return replace(
             self,
             graph=graph,
-            cuts=MappingProxyType({n: Cut(*(substitute(e, known) for e in p)) for n, p in parts.items()}),
+            cuts=MappingProxyType(cuts),
             into=MappingProxyType({name: substitute(e, known) for name, e in self.into.items()}),
             micro=substitute(self.micro, known),
         )
@@ -110,8 +112,9 @@ class _Making:
         self.back: dict[str, Expr] = {}
         self.conditions = list(graph.conditions)
         self.shorter: dict[str, str] = {}
-        whole = policy.checkpoint.kind in WRITTEN_OUT
-        self.written = {repeat.name for repeat in outermost(graph)} if whole else set()
+        self.ways = ways(graph, policy.checkpoint)
+        self.layered = structure(graph).several
+        self.written = self._written_out(graph)
         self.into = self._quotients()
         self.counts: dict[str, Symbol] = {}
         self.shifts: dict[str, Expr] = {}
@@ -123,6 +126,14 @@ class _Making:
         """Whether the length of a segment is a symbol."""
         every = self.policy.checkpoint.every
         return every is not None and not every.is_Integer
+
+    def _written_out(self, graph: Graph) -> set[str]:
+        """Return the repeats of which every iteration is written out: their segments are not alike."""
+        if self.policy.checkpoint.kind in WRITTEN_OUT:
+            return {repeat.name for repeat in outermost(graph)}
+        apart = {name for name, how in self.ways.items() if how.way == "apart"}
+        paths = structure(graph).paths.values()
+        return apart | {name for path in paths if apart.intersection(path[:1]) for name in path}
 
     def fresh(self, name: str) -> Symbol:
         """Return a symbol that no size of the graph has."""
@@ -209,6 +220,9 @@ class _Making:
         if kind not in ("every", "sqrt"):
             return None
         whole = normal(substitute(repeat.count, self.back))
+        if self.layered:
+            how = self.ways.get(repeat.name)
+            return None if how is None else self._blocks(repeat.count, whole, how)
         if kind == "sqrt":
             known = whole.is_Integer and whole > 0
             size = as_expr(max(isqrt(int(whole) - 1) + 1, 1)) if known else sqrt(whole)
@@ -221,16 +235,63 @@ class _Making:
             return self._unequal(repeat.count, whole, size)
         return self._equal(repeat.count, whole, size)
 
-    def _equal(self, count: Expr, whole: Expr, size: Expr) -> Cut:
-        """Return segments that are all as long as each other."""
-        plain = size.is_Symbol or (size.is_Integer and int(size) <= self.most)
-        length = size if plain else self.stand(size, "segment")
+    def _blocks(self, count: Expr, whole: Expr, how: How) -> Cut | None:
+        """Return blocks of iterations that hold whole segments of layers, one or several."""
+        if how.way != "cut":
+            return None
+        if how.each is None:
+            return self._square(count, whole, how.per)
+        block = normal(how.each / how.per)
+        several, length = 0, block
+        if how.each.is_Integer:
+            each = int(how.each)
+            block = length = as_expr(lcm(each, how.per) // how.per)
+            several = each if int(block) * how.per != each else 0
+        else:
+            self._check_new(how.each)
+            length = self._length(how.each, how.per)
+        if whole.is_Integer and block.is_Integer:
+            cut = self._integers(int(whole), int(block), plain=several > 0)
+        elif self.uneven and how.last and not several and length.is_Symbol:
+            cut = self._unequal(count, whole, block)
+        elif self.uneven and not length.is_Symbol and not length.is_Integer:
+            raise open_length(self.policy.checkpoint, "repeats with unlike numbers of layers in an iteration")
+        else:
+            cut = self._equal(count, whole, block, how.per, length)
+        if length != how.each and how.each.is_Symbol:
+            self.into.setdefault(how.each.name, normal(how.per * cut.size))
+        return replace(cut, per=how.per, each=several)
+
+    def _length(self, each: Expr, per: int) -> Expr:
+        """Return the iterations of a segment of layers, in one symbol for all repeats with such segments."""
+        alike = [how.per for how in self.ways.values() if how.way == "cut" and how.each == each]
+        unit = lcm(*alike)
+        if unit == 1:
+            return each if each.is_Symbol else self.stand(each, "segment")
+        self.conditions.append(Condition("divides", as_expr(unit), each))
+        return normal(unit // per * self.stand(normal(each / unit), "segment"))
+
+    def _square(self, count: Expr, whole: Expr, per: int) -> Cut:
+        """Return segments as long as there are, in layers: their number is a square."""
+        ratio = normal(whole / per)
+        size = self.stand(sqrt(ratio), "segment")
+        self.conditions.append(Condition("equal", ratio, ceiling(sqrt(ratio)) ** 2))
+        if count.is_Symbol:
+            self.into[count.name] = per * size**2
+        return Cut(per * size, size, size, per)
+
+    def _equal(self, count: Expr, whole: Expr, size: Expr, per: int = 1, length: Expr | None = None) -> Cut:
+        """Return segments that are all as long as each other; ``per`` layers are an iteration."""
+        if length is None or length.is_Integer:
+            plain = size.is_Symbol or (size.is_Integer and int(size) <= self.most)
+            length = size if plain else self.stand(size, "segment")
         if self.policy.checkpoint.kind == "sqrt":
             segments: Expr = length
             self.conditions.append(Condition("equal", whole, ceiling(sqrt(whole)) ** 2))
         else:
             segments = self.stand(whole / size, "segments")
-            self.conditions.append(Condition("divides", size, whole))
+            if size != 1:
+                self.conditions.append(Condition("divides", size * per, whole * per))
         if count.is_Symbol:
             self.into[count.name] = segments * length
         return Cut(segments, length, length)
@@ -258,13 +319,16 @@ class _Making:
                 fix="call it k",
             )
 
-    def _integers(self, count: int, size: int) -> Cut:
-        """Return segments where count and length are integers: the last one may be shorter."""
+    def _integers(self, count: int, size: int, *, plain: bool = False) -> Cut:
+        """Return segments where count and length are integers: the last one may be shorter.
+
+        Where ``plain``, their lengths stay numbers.
+        """
         size = min(size, max(count, 1))
         segments = max(-(-count // size), 1)
         rest = max(count - (segments - 1) * size, 0)
-        length = self._written(size, "segment")
-        last = length if rest == size else self._written(rest, "rest")
+        length = as_expr(size) if plain else self._written(size, "segment")
+        last = length if rest == size else as_expr(rest) if plain else self._written(rest, "rest")
         return Cut(self._written(segments, "segments"), length, last)
 
     def _written(self, value: int, name: str) -> Expr:

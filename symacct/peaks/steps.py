@@ -160,6 +160,8 @@ class Segment:
         inputs: what it is run again from.
         enters: the same in the forward pass, once it is known.
         ran: whether it has run again.
+        shorter: where nothing is stored, how many turns of the loops around it run again, the last of them
+            up to the segment: a number, and as a formula.
     """
 
     depth: int
@@ -172,8 +174,7 @@ class Segment:
     inputs: list[Storage] = field(default_factory=list)
     enters: list[Storage] | None = None
     ran: bool = False
-    shortened: int = 0
-    length: Expr = ZERO
+    shorter: Mapping[str, tuple[int, Expr]] = field(default_factory=dict)
 
     @property
     def around(self) -> Iterator[Segment]:

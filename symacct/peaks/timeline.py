@@ -14,6 +14,7 @@ from symacct.algebra.symbols import as_expr
 from symacct.errors import SizeError
 from symacct.nodes import Graph, Repeat, walk
 from symacct.peaks.closing import closed
+from symacct.peaks.layers import structure
 from symacct.peaks.placement import Cut, outermost, placed
 from symacct.peaks.schedule import Choices, Schedule, Storage, scheduled
 
@@ -101,7 +102,8 @@ def at_sizes(graph: Graph, policy: Policy, sizes: Mapping[str, int]) -> Schedule
             fix="take a smaller count",
         )
     micro = int(evaluate(as_expr(policy.accumulate), known))
-    cuts = {name: cut for name, n in turns.items() if (cut := integer_cut(policy, n, known)) is not None}
+    each = {} if structure(graph).several else turns
+    cuts = {name: cut for name, n in each.items() if (cut := integer_cut(policy, n, known)) is not None}
     placement = placed(graph, policy.checkpoint, cuts, sizes)
     choices = choices_of(policy, min(micro, MOST_MICRO))
     whole = closed(graph) if policy.loss == "sum" else graph

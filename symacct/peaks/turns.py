@@ -31,14 +31,19 @@ def iteration(repeat: Repeat, marks: Marks, cuts: Mapping[str, Cut]) -> Expr:
 
     def turn(loop: str) -> Expr | None:
         if f"{loop}/again" in at:
-            return turn_symbol(f"{loop}/again")
+            return turn_of(at[f"{loop}/again"])
         if f"{loop}/backward" in at:
-            return at[f"{loop}/backward"].count - 1 - turn_symbol(f"{loop}/backward")
-        return turn_symbol(loop) if loop in at else None
+            return at[f"{loop}/backward"].count - 1 - turn_of(at[f"{loop}/backward"])
+        return turn_of(at[loop]) if loop in at else None
 
     segment, inside = turn(f"{repeat.name}/segments"), turn(repeat.name)
     before = as_expr(0) if segment is None else segment * cuts[repeat.name].size
     return normal(repeat.lo + before + (inside if inside is not None else 0))
+
+
+def turn_of(mark: Mark) -> Expr:
+    """Return the turn that a loop is in: its symbol, or a number where all turns are written out."""
+    return as_expr(mark.turn) if mark.count.is_Integer else turn_symbol(mark.loop)
 
 
 @lru_cache(maxsize=1024)
@@ -57,22 +62,23 @@ def backwards(marks: Marks) -> Marks:
             continue
         loop, count = f"{mark.loop}/backward", substitute(mark.count, known)
         found.append(Mark(loop, mark.turns - 1 - mark.turn, mark.turns, count))
-        known[turn_symbol(mark.loop).name] = count - 1 - turn_symbol(loop)
+        known[turn_symbol(mark.loop).name] = count - 1 - turn_of(found[-1])
     return tuple(found)
 
 
 def again_in(marks: Marks, base: Marks, segment: Segment) -> Marks:
     """Return the loops of a node that is run again; where nothing is stored they end at this iteration."""
     known = {
-        turn_symbol(mark.loop.removesuffix(BACKWARD)).name: mark.count - 1 - turn_symbol(mark.loop)
+        turn_symbol(mark.loop.removesuffix(BACKWARD)).name: mark.count - 1 - turn_of(mark)
         for mark in base
         if mark.loop.endswith(BACKWARD)
     }
-    found = []
-    for at, mark in enumerate(marks):
-        loop, turns, count = f"{mark.loop}/again", mark.turns, substitute(mark.count, known)
-        if at == 0 and segment.shortened:
-            turns, count = segment.shortened, substitute(segment.length, known)
+    found, shorter = [], segment.shorter
+    for mark in marks:
+        turns, count = shorter.get(mark.loop, (mark.turns, mark.count))
+        loop, count = f"{mark.loop}/again", substitute(count, known)
+        if mark.turn < turns - 1 and mark.loop in shorter:
+            shorter = {}
         found.append(Mark(loop, mark.turn, turns, normal(count)))
-        known[turn_symbol(mark.loop).name] = turn_symbol(loop)
+        known[turn_symbol(mark.loop).name] = turn_of(found[-1])
     return tuple(found)

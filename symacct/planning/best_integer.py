@@ -21,6 +21,7 @@ from symacct.algebra.symbols import as_expr, symbol
 from symacct.errors import LimitError, RuleError, SizeError, UsageError
 from symacct.peaks.course import WRITTEN, Course
 from symacct.peaks.forms import Former
+from symacct.peaks.layers import layer_counts, structure
 from symacct.peaks.placement import Cut, outermost
 from symacct.peaks.shaping import shaped
 from symacct.policy import Checkpoint
@@ -41,7 +42,7 @@ class BestInteger:
 
     Attributes:
         name: what the length is called.
-        count: how many iterations are cut, L.
+        count: how many layers are cut, L.
         quantity: the peak that is smallest.
         k: the best length, the smallest of several.
         peak: the bytes there.
@@ -85,7 +86,7 @@ def best_integer(account: Account, quantity: str = "memory.peak") -> BestInteger
     (3, 22020, 2, 4, 30212)
     """
     name = length_name(account)
-    counts = [one.count for one in outermost(account.source)]
+    counts = layer_counts(account.source)
     open_ = sorted(account.graph.order)
     if open_ or not all(one.is_Integer for one in counts):
         raise SizeError(
@@ -99,7 +100,8 @@ def best_integer(account: Account, quantity: str = "memory.peak") -> BestInteger
         raise LimitError(
             f"{count} lengths would have to be looked at", expected=f"1 to {MOST}", got=str(count)
         )
-    peaks = tuple(_peaks(account, name, quantity, count, few=count <= FEW or len(counts) > 1))
+    few = count <= FEW or len(counts) > 1 or structure(account.source).several
+    peaks = tuple(_peaks(account, name, quantity, count, few=few))
     k = peaks.index(min(peaks)) + 1
     if count > FEW and _direct(account, name, quantity, k) != peaks[k - 1]:
         raise RuleError(

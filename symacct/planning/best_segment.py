@@ -19,7 +19,7 @@ from symacct.algebra.normal import normal
 from symacct.algebra.sparse import Ring
 from symacct.algebra.symbols import symbol
 from symacct.errors import LimitError, RuleError
-from symacct.peaks.placement import outermost
+from symacct.peaks.layers import layer_counts, structure
 from symacct.planning.best_cells import Box
 from symacct.planning.best_integer import length_name, replaced
 from symacct.planning.best_number import best_number
@@ -84,7 +84,14 @@ def best_segment(account: Account, quantity: str = PEAK) -> Best:
     [('sqrt(L)', ())]
     """
     k = symbol(length_name(account))
-    counts = list(dict.fromkeys(one.count for one in outermost(account.source)))
+    counts = list(dict.fromkeys(layer_counts(account.source)))
+    if structure(account.source).several:
+        raise RuleError(
+            "layers of several kinds have no best length as a formula",
+            expected="one repeat whose iterations are the layers",
+            got="segments that go through bodies, or from repeat to repeat",
+            fix="bind all sizes (--at), and every integer length is looked at",
+        )
     if len(counts) != 1:
         got = ", ".join(map(str, counts))
         raise RuleError("repeats of different counts are cut alike", expected="one count", got=got)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from symacct.account import Account, derive
 from symacct.algebra.evaluate import check_sizes, names_of
 from symacct.algebra.symbols import as_expr
-from symacct.derived import groups
 from symacct.displayed import Displayed
 from symacct.errors import SizeError, SymacctError
 from symacct.nodes import Repeat, walk
@@ -164,14 +163,8 @@ class _Found:
         return Fit(
             self.account, tuple(self.at.items()), self.assumed, self.batch, self.room, self.static, shown,
             asked, tuple(limits), tuple(options), tuple(short), tuple(dict.fromkeys(self.unfit)),
-            tuple(dict.fromkeys([*_warnings(self.account), *notes])),
+            tuple(dict.fromkeys([*self.account.warnings, *notes])),
         )  # fmt: skip
-
-
-def _warnings(account: Account) -> list[str]:
-    """Return what a reader should know of the graph, and of what its checkpoints count."""
-    said = [f"checkpoints count {one}, not layers" for one in groups(account.graph) if account.trains]
-    return [*account.warnings, *(said if account.policy.checkpoint.kind == "none" else [])]
 
 
 def _account(model: Graph | Definition | Account | str, policy: Policy, convention: str) -> Account:

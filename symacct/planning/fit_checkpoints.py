@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from symacct.account import Account
 from symacct.algebra.evaluate import evaluate
 from symacct.errors import RuleError, SymacctError
-from symacct.peaks.placement import outermost
+from symacct.peaks.layers import layer_counts
 from symacct.planning.entries import fraction
 from symacct.planning.fit_peak import uneven
 from symacct.planning.fit_search import divisors
@@ -69,14 +69,14 @@ def _reason(step: Step, asked: Static, one: Checkpoint) -> str:
 
 
 def best_length(step: Step, asked: Static) -> Checkpoint | None:
-    """Return the checkpoint ``every:k`` whose peak is lowest at the micro-batch asked; None without repeats.
+    """Return the checkpoint ``every:k`` whose peak is lowest at the micro-batch asked; None without layers.
 
-    Where iterations are many, the lengths are those that divide their number.
+    Where layers are many, the lengths are those that divide their number.
     """
-    repeats = outermost(step.account.graph)
-    if not repeats or not all(one.count.is_Integer for one in repeats):
+    found = layer_counts(step.account.graph)
+    if not found or not all(one.is_Integer for one in found):
         return None
-    counts = [int(one.count) for one in repeats]
+    counts = [int(one) for one in found]
     whole = gcd(*counts)
     lengths = range(1, max(counts) + 1) if max(counts) <= FEW else divisors(whole)
     peaks = dict(_symbolic(step, asked, whole)) if max(counts) > FEW else {}

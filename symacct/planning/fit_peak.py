@@ -23,7 +23,7 @@ from symacct.algebra.symbols import as_expr
 from symacct.errors import RuleError
 from symacct.nodes import Repeat, walk
 from symacct.peaks.course import WRITTEN
-from symacct.peaks.placement import outermost
+from symacct.peaks.layers import layer_counts
 from symacct.peaks.timeline import GRADIENT, at_sizes, integer_cut, sizes_at, weight, worst
 from symacct.planning.entries import fraction
 from symacct.planning.fit_search import rises
@@ -240,11 +240,11 @@ class Peak:
 
 
 def uneven(account: Account) -> bool:
-    """Say whether a checkpoint cuts a repeat of many iterations so that the last segment is shorter."""
-    for repeat in outermost(account.graph):
-        if not repeat.count.is_Integer or int(repeat.count) <= WRITTEN:
+    """Say whether a checkpoint cuts many layers so that the last segment is shorter."""
+    for count in layer_counts(account.graph):
+        if not count.is_Integer or int(count) <= WRITTEN:
             continue
-        cut = integer_cut(account.policy, int(repeat.count), {})
+        cut = integer_cut(account.policy, int(count), {})
         if cut is not None and cut.rest != cut.size:
             return True
     return False

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from symacct.algebra.budget import check_time, counted
 from symacct.algebra.symbols import symbol
-from symacct.peaks.placement import outermost
+from symacct.peaks.layers import layer_counts
 from symacct.planning.solve_integers import conditions_set, joined, overlap, without
 from symacct.planning.solve_sides import derived_at
 from symacct.proof.lookup import UNDER
@@ -212,7 +212,7 @@ def _uncut(asked: Asked) -> int | None:
     """Return the length of a segment from which on nothing is cut; None where the unknown is no length."""
     if asked.account is None or asked.name in asked.account.source.sizes:
         return None
-    counts = [one.count for one in outermost(asked.account.graph)]
+    counts = layer_counts(asked.account.graph)
     known = bool(counts) and all(one.is_Integer for one in counts)
     return max(1, *map(int, counts)) if known else None
 

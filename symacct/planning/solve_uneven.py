@@ -16,6 +16,7 @@ from symacct.account import Account
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import symbol
 from symacct.errors import SymacctError
+from symacct.peaks.layers import structure
 from symacct.peaks.placement import outermost
 from symacct.policy import Checkpoint
 
@@ -58,7 +59,7 @@ def _made(account: Account) -> tuple[Account, dict[str, Expr]] | None:
     if kind == "every":
         return account.uneven, {}
     repeats = outermost(account.graph)
-    if kind != "sqrt" or len(repeats) != 1:
+    if kind != "sqrt" or len(repeats) != 1 or structure(account.graph).several:
         return None
     every = Checkpoint("every", symbol(LENGTH), (), account.policy.checkpoint.recompute)
     policy = replace(account.policy, checkpoint=every)

@@ -33,14 +33,17 @@ def decoder_graph(model: Decoder, *, symbolic: bool = False) -> Graph:
 
 
 def runs(kinds: tuple[str, ...]) -> Runs:
-    """Return layers as (count, kinds of the layers in the body): a period if there is one, else runs alike.
+    """Return layers as (count, kinds of the layers in the body): a period and what is left, else runs alike.
 
     >>> runs(("f", "f", "f")), runs(("f", "w", "f", "w")), runs(("f", "f", "w"))
     (((3, ('f',)),), ((2, ('f', 'w')),), ((2, ('f',)), (1, ('w',))))
+    >>> runs(("w", "w", "f", "w", "w", "f", "w", "w"))
+    ((2, ('w', 'w', 'f')), (2, ('w',)))
     """
     for period in range(1, len(kinds) // 2 + 1):
-        if len(kinds) % period == 0 and kinds == kinds[:period] * (len(kinds) // period):
-            return ((len(kinds) // period, kinds[:period]),)
+        times, over = divmod(len(kinds), period)
+        if kinds == (kinds[:period] * (times + 1))[: len(kinds)]:
+            return ((times, kinds[:period]), *(runs(kinds[-over:]) if over else ()))
     starts = [i for i, kind in enumerate(kinds) if i == 0 or kinds[i - 1] != kind]
     return tuple(
         (end - start, (kinds[start],)) for start, end in zip(starts, [*starts[1:], len(kinds)], strict=True)
@@ -70,7 +73,8 @@ class _Writer:
         m = self.model
         for place, (count, kinds) in enumerate(self.runs, 1):
             what = "layers" if len(kinds) == 1 else f"groups of {len(kinds)} layers"
-            name, alike = ("L", "") if len(self.runs) == 1 else (f"L{place}", f" ({kinds[0]})")
+            alone = len(self.runs) == 1
+            name, alike = ("L", "") if alone else (f"L{place}", f" ({kinds[0]})" * (len(kinds) == 1))
             yield name, count, what + alike
         yield "D", m.width, "features"
         yield "F", m.hidden, "hidden features of the feed-forward layer"
@@ -137,7 +141,7 @@ class _Writer:
         if len(kinds) == 1:
             return self.block(x, kinds[0])
         for place, kind in enumerate(kinds, 1):
-            with self.b.region(f"layer{place}"):
+            with self.b.layer(f"layer{place}"):
                 x = self.block(x, kind)
         return x
 

@@ -20,6 +20,7 @@ from symacct.tensor import FOLLOWING_DTYPES, ROLES
 
 if TYPE_CHECKING:
     from symacct.errors import GraphError
+    from symacct.nodes import Step_
     from symacct.tensor import Tensor
 
 DTYPES = (*FOLLOWING_DTYPES, *DTYPE_BITS)
@@ -34,6 +35,7 @@ def check(graph: Graph) -> Graph:
     free_names([*graph.sizes, *graph.aliases], f"graph {graph.name}")
     _labels(graph)
     _regions(graph)
+    _layers(graph)
     repeats = {node.name: (*around, node) for node, around in walk(graph.nodes) if isinstance(node, Repeat)}
     for name, tensor in graph.tensors.items():
         _tensor(graph, name, tensor, repeats)
@@ -87,6 +89,27 @@ def _regions(graph: Graph) -> None:
             if label not in below:
                 raise unknown("node", label, sorted(below), where=f"graph {graph.name}, region {one.name}")
         seen |= below
+
+
+def _layers(graph: Graph) -> None:
+    """Refuse layers whose nodes are not next to each other in one scope, and layers in layers."""
+    for name in graph.layers:
+        runs = layer_runs(graph.nodes, name)
+        inner = [other for other in graph.layers if other.startswith(f"{name}/")]
+        if runs != 1 or inner or graph.layers.count(name) > 1:
+            raise refuse(
+                f"the region {name} is no layer", graph.name, name,
+                expected="nodes next to each other in one scope, and no layer inside",
+                got=inner[0] if inner else f"{runs} runs of nodes",
+            )  # fmt: skip
+
+
+def layer_runs(nodes: tuple[Step_, ...], name: str) -> int:
+    """Return how many runs of nodes that stand next to each other lie in a region."""
+    inside = [node.label.startswith(f"{name}/") for node in nodes]
+    own = sum(1 for at, one in enumerate(inside) if one and not (at and inside[at - 1]))
+    outside = [node for node, there in zip(nodes, inside, strict=True) if not there]
+    return own + sum(layer_runs(node.body, name) for node in outside if isinstance(node, Repeat))
 
 
 def _tensor(graph: Graph, name: str, tensor: Tensor, repeats: dict[str, tuple[Repeat, ...]]) -> None:

@@ -24,8 +24,8 @@ KEYS = (
     "schema", "name", "doc", "notes", "sizes", "tokens", "bound", "aliases", "conditions", "inputs",
     "outputs", "trainable", "tensors", "nodes",
 )  # fmt: skip
-REMATS = "remats"
-"""A key that a graph without regions that are run again may leave out."""
+REMATS, LAYERS = "remats", "layers"
+"""Keys that a graph without regions that are run again, or without marked layers, may leave out."""
 
 TENSOR_KEYS = ("name", "axes", "dims", "dtype", "role", "path", "mask")
 NODE_KEYS = ("op", "fields", "ins", "outs", "label", "of")
@@ -65,6 +65,7 @@ def to_data(graph: Graph) -> dict[str, Any]:
         "tensors": [{key: written(getattr(t, key)) for key in TENSOR_KEYS} for t in graph.tensors.values()],
         "nodes": [_node_data(node) for node in graph.nodes],
         **({REMATS: [[r.name, list(r.labels), list(r.keep)] for r in graph.remats]} if graph.remats else {}),
+        **({LAYERS: list(graph.layers)} if graph.layers else {}),
     }
 
 
@@ -86,7 +87,8 @@ def _node_data(node: Step_) -> dict[str, Any]:
 
 def from_data(data: Any, where: str) -> Graph:
     """Return the graph that parsed JSON says; see ``from_json``."""
-    _keys(data, [*KEYS, *([REMATS] if isinstance(data, dict) and REMATS in data else [])], where, "the graph")
+    optional = [key for key in (REMATS, LAYERS) if isinstance(data, dict) and key in data]
+    _keys(data, [*KEYS, *optional], where, "the graph")
     if data["schema"] != SCHEMA:
         raise ReadError(
             "the JSON is no graph of this version", where=where, expected=SCHEMA, got=str(data["schema"])[:60]
@@ -130,6 +132,7 @@ def from_data(data: Any, where: str) -> Graph:
         ),
         names.words(data["notes"], "notes"),
         tuple(_remat(item, names) for item in names.items(data.get(REMATS, []), REMATS)),
+        names.words(data.get(LAYERS, []), LAYERS),
     )
     return check(graph)
 

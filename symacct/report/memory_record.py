@@ -11,6 +11,7 @@ from symacct.report.memory import BESIDE, STATIC, WORK, at_sizes
 from symacct.report.memory_peak import Peaks, peak
 from symacct.report.memory_policies import RATIO, quotient
 from symacct.report.record import number, quantity_record
+from symacct.report.segments import segments_said
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,6 +28,7 @@ def memory_record(made: Memory) -> dict[str, Any]:
     value = made.peak.value
     return {
         "choices": account.policy.describe(),
+        "segments": segments_said(account) or None,
         "small_case": listed(made.shown.small),
         "quantities": {name: quantity_record(made.shown, name) for name in names},
         "peak": peak_record(made.peak, order),

@@ -15,6 +15,7 @@ from symacct.report.factor import factored
 from symacct.report.facts import Fact
 from symacct.report.figures import percent, valued
 from symacct.report.memory_peak import open_names
+from symacct.report.segments import segments_said
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -114,7 +115,9 @@ class Words:
             "input gradients formed" if policy.input_grad else "no input gradients",
             f"{policy.accumulate} micro-batch{'es' if policy.accumulate != 1 else ''}",
         ]
-        return [Fact("choices", "; ".join(said)), *self._eager(), *self._micro()]
+        placed = segments_said(self.made.shown.account)
+        segments = [Fact("checkpoint", placed)] if placed else []
+        return [Fact("choices", "; ".join(said)), *segments, *self._eager(), *self._micro()]
 
     def _eager(self) -> list[Fact]:
         """Say what attention keeps, where a region of the graph is its core."""

@@ -17,6 +17,7 @@ from symacct.report.conditions import listed
 from symacct.report.data import Line, Report, Section
 from symacct.report.figures import share, shares
 from symacct.report.names import GROUPS, SHORT, Group
+from symacct.report.segments import segments_said
 from symacct.terms import QUANTITIES
 
 if TYPE_CHECKING:
@@ -199,6 +200,7 @@ def _facts(shown: View, sections: Sequence[Section]) -> list[tuple[str, str]]:
         facts.append(("small", _small(shown)))
     conditions = merge(one for section in sections for line in section.lines for one in line.when)
     facts.append(("holds for", ", ".join(listed(conditions, graph.order))))
+    facts.append(("checkpoint", segments_said(shown.account)))
     facts.append(("not formed", _not_formed(shown.account)))
     return _said([*facts, *_warnings(shown.account)])
 

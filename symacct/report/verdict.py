@@ -16,6 +16,7 @@ from symacct.report.amount import as_fraction, digits
 from symacct.report.conditions import listed
 from symacct.report.facts import Fact, style_of
 from symacct.report.origins import origins
+from symacct.report.segments import segments_said
 from symacct.report.typed_units import in_unit, typed_unit
 from symacct.units import read_unit
 
@@ -67,6 +68,9 @@ def head(account: Account | None) -> Iterator[Fact]:
     if account.graph.bound:
         bound = (f"{name} = {text(value)}" for name, value in account.graph.bound.items())
         yield Fact("bound", ", ".join(bound))
+    placed = segments_said(account)
+    if placed:
+        yield Fact("checkpoint", placed)
     for warning in account.warnings:
         yield Fact("warning", warning)
 
