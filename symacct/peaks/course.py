@@ -61,21 +61,25 @@ def course_of(graph: Graph, policy: Policy, *, uneven: bool = False) -> Course:
         graph = replace(graph, trainable=frozenset(), remats=())
         policy = replace(policy, hold_output=True, input_grad=False)
     shape = shaped(graph, policy, WRITTEN, uneven=uneven)
+    numbers = any(value.is_Integer for value in shape.back.values())
     try:
-        return _checked(graph, policy, shape)
+        course = _formed(graph, policy, shape)
+        if numbers and varies(graph):
+            course.levels(course.weighed(saved=False))
+        return course
     except RuleError:
-        if not any(value.is_Integer for value in shape.back.values()):
+        if not numbers:
             raise
     sizes = {s for t in graph.tensors.values() for dim in t.dims for s in dim.free_symbols}
     most = MOST_OUT if sizes <= indices_of(graph) else MOST_SYMBOLIC
-    return _checked(graph, policy, shaped(graph, policy, most, uneven=uneven))
+    return _formed(graph, policy, shaped(graph, policy, most, uneven=uneven))
 
 
-def _checked(graph: Graph, policy: Policy, shape: Shape) -> Course:
+def _formed(graph: Graph, policy: Policy, shape: Shape) -> Course:
     """Return a course whose formulas hold for the counts that are known.
 
     Raises:
-        RuleError: they begin at a larger one, or what depends on the iteration rises and falls again.
+        RuleError: they begin at a larger one.
     """
     course = Course(graph, policy, shape, Former(shape, policy).form())
     known = {one: at for one in course.least if (at := course.restored(one)).is_number}
@@ -88,8 +92,6 @@ def _checked(graph: Graph, policy: Policy, shape: Shape) -> Course:
                 got=str(known[short[0]]),
                 fix="bind the counts of its repeats",
             )
-    if varies(graph):
-        course.candidates(course.weighed(saved=False))
     return course
 
 

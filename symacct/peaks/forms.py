@@ -25,7 +25,7 @@ from symacct.peaks.shaping import completed, small_counts, varies
 from symacct.peaks.timeline import choices_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from sympy import Expr, Symbol
 
@@ -49,6 +49,11 @@ MOST_LOWERED = 2
 
 MOST_RUNS = 24
 """How many runs at smaller counts are compared with the form, to see from where on it holds."""
+
+
+def few(counts: Iterable[Symbol], shape: Shape) -> bool:
+    """Say whether smaller values of counts are looked at together; a last segment goes with the others."""
+    return sum(one.name not in shape.shorter for one in counts) <= MOST_LOWERED
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +172,7 @@ class _Lower:
         hopeful = _hopeful(self.form.whole)
         ones = sorted(hopeful, key=str)
         found = [self.form.at(one, hopeful[one]) for one in ones]
-        for at, one in enumerate(ones) if len(ones) <= MOST_LOWERED else ():
+        for at, one in enumerate(ones) if few(ones, self.former.shape) else ():
             while found[at] > hopeful[one] and self._holds(ones, found, at):
                 found[at] -= 1
         return dict(zip(ones, found, strict=True))

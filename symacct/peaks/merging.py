@@ -15,7 +15,7 @@ from symacct.algebra.normal import normal
 from symacct.algebra.sparse import Ring
 from symacct.algebra.symbols import as_expr
 from symacct.errors import RuleError
-from symacct.peaks.forms import MOST_LOWERED
+from symacct.peaks.forms import few
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +34,7 @@ MOST = 60
 def merged(course: Course) -> dict[Symbol, int]:
     """Return the least value of each count from which all formulas of a course hold."""
     found = dict(course.least)
-    if course.form.length > LONGEST or len(found) > MOST_LOWERED:
+    if course.form.length > LONGEST or not few(found, course.shape):
         return found
     cases = _Cases(course)
     before: dict[Symbol, int] = {}

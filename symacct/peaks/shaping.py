@@ -231,7 +231,7 @@ class _Making:
             self._check_new(size)
         if whole.is_Integer and size.is_Integer:
             return self._integers(int(whole), int(size))
-        if self.uneven and kind == "every":
+        if self.uneven and kind == "every" and size != 1:
             return self._unequal(repeat.count, whole, size)
         return self._equal(repeat.count, whole, size)
 
