@@ -62,14 +62,16 @@ def course_of(graph: Graph, policy: Policy, *, uneven: bool = False) -> Course:
         policy = replace(policy, hold_output=True, input_grad=False)
     shape = shaped(graph, policy, WRITTEN, uneven=uneven)
     numbers = any(value.is_Integer for value in shape.back.values())
+    if not numbers:
+        return _formed(graph, policy, shape)
     try:
         course = _formed(graph, policy, shape)
-        if numbers and varies(graph):
+        if varies(graph):
             course.levels(course.weighed(saved=False))
-        return course
     except RuleError:
-        if not numbers:
-            raise
+        pass
+    else:
+        return course
     sizes = {s for t in graph.tensors.values() for dim in t.dims for s in dim.free_symbols}
     most = MOST_OUT if sizes <= indices_of(graph) else MOST_SYMBOLIC
     return _formed(graph, policy, shaped(graph, policy, most, uneven=uneven))
