@@ -36,6 +36,7 @@ class AgainRun(ForwardRun):
         todo = [*segment.before, *segment.instances]
         stop, runs_last = self._end(segment, len(segment.before))
         ends = self._inner_ends(segment)
+        self.turns: dict[int, Marks] = {}
         for position, one in enumerate(todo[: stop + 1]):
             if one.node.label in self.placement.kept:
                 continue
@@ -51,7 +52,10 @@ class AgainRun(ForwardRun):
     def _run_again(self, segment: Segment, one: Instance, base: Marks, *, saving: bool) -> None:
         """Run an op again; what stands in a segment inside this one saves nothing."""
         self.at = dict(one.at)
-        self.marks = (*base, *again_in(one.marks[segment.depth :], base, segment))
+        key = id(one.marks)
+        if key not in self.turns:
+            self.turns[key] = (*base, *again_in(one.marks[segment.depth :], base, segment))
+        self.marks = self.turns[key]
         reads = [segment.now(v.storage) for v in one.ins]
         made = []
         for slot, v in enumerate(one.outs):

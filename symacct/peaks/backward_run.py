@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from symacct.op import Op
     from symacct.peaks.steps import Instance, Marks, Value
+    from symacct.tensor import Tensor
 
 
 class BackwardRun(AgainRun):
@@ -35,6 +36,7 @@ class BackwardRun(AgainRun):
         marks = self.marks
         self.buffers: dict[int, Storage] = {}
         self.waiting: dict[int, Value] = {}
+        self.likes: dict[str, Tensor] = {}
         self.strided: set[int] = set()
         self.pending: dict[int, tuple[Value, Storage]] = {}
         for name in sorted(self.held) if self.choices.hold_output else ():
@@ -43,11 +45,13 @@ class BackwardRun(AgainRun):
         if not starts:
             return
         self._expect(starts)
+        before: Marks | None = None
         for one in reversed(self.tape):
-            turns = backwards(one.marks)
-            if turns != self.marks:
-                self._turn(turns, one.at)
-            self.marks = turns
+            if one.marks is not before:
+                turns = backwards(one.marks)
+                if turns != self.marks:
+                    self._turn(turns, one.at)
+                before, self.marks = one.marks, turns
             self.at = dict(one.at)
             self.back(one)
         self.marks, self.at = marks, {}
@@ -189,8 +193,10 @@ class BackwardRun(AgainRun):
 
     def new_like(self, value: Value, kind: str) -> Storage:
         """Return a storage for the cotangent of a value, with the iterations of the value."""
-        tensor = replace(value.tensor, name=f"gradient of {value.tensor.name}", role="gradient")
-        return Storage(tensor, kind, value.storage.at)
+        name = value.tensor.name
+        if name not in self.likes:
+            self.likes[name] = replace(value.tensor, name=f"gradient of {name}", role="gradient")
+        return Storage(self.likes[name], kind, value.storage.at)
 
     def _settle(self) -> None:
         """Say which gradients of leaves live on."""

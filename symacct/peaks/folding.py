@@ -141,6 +141,8 @@ class _Events:
         self.varying = any(indices & dim.free_symbols for t in graph.tensors.values() for dim in t.dims)
         self.indices = indices
         self.known: dict[tuple[object, ...], Size] = {}
+        self.steady: dict[tuple[int, str, bool], Size] = {}
+        """By tensor itself: those whose sizes depend on no iteration."""
 
     def all(self) -> list[Event]:
         ends = deaths(self.schedule)
@@ -166,16 +168,19 @@ class _Events:
     def size(self, storage: Storage, marks: Marks, at: Mapping[str, int]) -> Size:
         """Return the size of a storage, as it is seen from a step."""
         t = storage.tensor
+        own = (id(t), storage.kind, storage.saved)
+        if (found := self.steady.get(own)) is not None:
+            return found
         key: tuple[object, ...] = (t.name, t.dims, t.dtype, storage.kind, storage.saved)
-        if any(dim.free_symbols & self.indices for dim in t.dims):
-            places = self._places(storage, marks, at)
-            key = (*key, places)
-        else:
-            places = ()
+        steady = not any(dim.free_symbols & self.indices for dim in t.dims)
+        places = () if steady else self._places(storage, marks, at)
+        key = (*key, places)
         if key not in self.known:
             indices = {self.repeats[name].index.name: p for name, p in zip(t.path, places, strict=False)}
             elements = normal(substitute(t.numel, indices)) if places else t.numel
             self.known[key] = Size(elements, t.dtype, storage.kind, storage.saved, t.name)
+        if steady:
+            self.steady[own] = self.known[key]
         return self.known[key]
 
     def _places(self, storage: Storage, marks: Marks, at: Mapping[str, int]) -> tuple[Expr, ...]:

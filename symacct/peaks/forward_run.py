@@ -59,6 +59,7 @@ class ForwardRun:
         if choices.input_grad:
             self.wanted |= {name for name in graph.inputs if graph.tensors[name].floating}
         self.vjps: dict[tuple[str, frozenset[int]], Vjp] = {}
+        self.reads: dict[tuple[str, frozenset[int]], tuple[str, ...]] = {}
         self.actions: list[Action] = []
         self.storages: list[Storage] = []
         self.leaves: dict[tuple[str, tuple[int, ...]], Value] = {}
@@ -217,7 +218,8 @@ class ForwardRun:
             storage = ins[0].storage if shared else self.new(tensor, "value")
             outs.append(Value(tensor, storage, need and slot == 0, len(self.actions)))
             self.put(tensor.name, outs[-1])
-        one = Instance(node, ins, tuple(outs), self.marks, dict(self.at), self.segment, need)
+        wanted = frozenset(slot for slot, value in enumerate(ins) if value.need)
+        one = Instance(node, ins, tuple(outs), self.marks, dict(self.at), self.segment, need, wanted)
         one.extra = self.extras(one, "value") if need and self.segment is None else []
         made = [v.storage for v in one.made]
         self.act(node.label, "forward", (v.storage for v in ins), [*made, *one.extra], runs=not node.op.alias)
@@ -250,6 +252,12 @@ class ForwardRun:
 
     def reads_of(self, one: Instance) -> tuple[str, ...]:
         """Return the names of the forward tensors that the backward of a node wants kept."""
+        key = (one.node.label, one.wanted)
+        if key not in self.reads:
+            self.reads[key] = self._reads_of(one)
+        return self.reads[key]
+
+    def _reads_of(self, one: Instance) -> tuple[str, ...]:
         kept = self.torch_keeps(one)
         node = one.node
         if kept is not None:

@@ -115,13 +115,13 @@ class _Search:
     def __init__(self, schedule: Schedule, middle: int) -> None:
         self.schedule = schedule
         self.middle = middle
-        known: dict[Marks, Position] = {}
-        for action in schedule.actions:
-            if action.marks not in known:
-                known[action.marks] = position(action.marks)
+        turns = {id(action.marks): action.marks for action in schedule.actions}
+        known = {marks: position(marks) for marks in turns.values()}
         self.marks = tuple(known)
-        self.positions = [known[action.marks] for action in schedule.actions]
-        self.names = _names(schedule)
+        places = {key: known[marks] for key, marks in turns.items()}
+        self.positions = [places[id(action.marks)] for action in schedule.actions]
+        numbers = {marks: at for at, marks in enumerate(known)}
+        self.names = _names(schedule, {key: numbers[marks] for key, marks in turns.items()})
         self.settles: Counter[str] = Counter()  # turns before forward is settled
         self.unwinds: Counter[str] = Counter()  # turns of backward before it is
         self.ages: Counter[str] = Counter()
@@ -339,14 +339,14 @@ def _leaf(storage: Storage, boundary: Boundary, here: Position) -> tuple[Hashabl
     return (storage.tensor.name, at), 0
 
 
-def _names(schedule: Schedule) -> dict[int, Hashable]:
-    """Return a name for each storage that is its own among those made in one turn."""
+def _names(schedule: Schedule, turns: Mapping[int, int]) -> dict[int, Hashable]:
+    """Return a name for each storage that is its own among those made in one turn, told by a number."""
     found: dict[int, Hashable] = {}
     taken: Counter[Hashable] = Counter()
     for action in schedule.actions:
         for storage in action.makes:
             name = (action.label, action.phase, storage.tensor.name, storage.kind)
-            where = (name, action.marks)
+            where = (name, turns[id(action.marks)])
             found[id(storage)] = (name, taken[where])
             taken[where] += 1
     return found

@@ -126,12 +126,9 @@ class Instance:
     at: Mapping[str, int]
     segment: Segment | None
     need: bool
+    wanted: frozenset[int]
+    """The input slots that a gradient is wanted for."""
     extra: list[Storage] = field(default_factory=list)
-
-    @property
-    def wanted(self) -> frozenset[int]:
-        """The input slots that a gradient is wanted for."""
-        return frozenset(slot for slot, value in enumerate(self.ins) if value.need)
 
     @property
     def made(self) -> tuple[Value, ...]:
@@ -140,8 +137,8 @@ class Instance:
 
     def storage(self, name: str) -> Storage:
         """Return the storage of one of the node's tensors, as backward reads it."""
-        pairs = (*zip(self.node.ins, self.ins, strict=True), *zip(self.node.outs, self.outs, strict=True))
-        found = next(value.storage for own, value in pairs if own == name)
+        ins, outs = self.node.ins, self.node.outs
+        found = (self.ins[ins.index(name)] if name in ins else self.outs[outs.index(name)]).storage
         return found if self.segment is None else self.segment.now(found)
 
 
