@@ -38,6 +38,7 @@ class Words:
             "weight": (["w2", "D F"], {"trainable": True, "F": 3}),
             "constant": (["c2", "D"], {"dtype": "float"}),
             "region": (["r"], {}),
+            "layer": (["l"], {}),
             "elementwise": (["scale", x], {"constant": "1/2", **label}),
             "cast": ([x, "stat"], label),
             "reduce": (["B S D -> B D", x, "mean"], label),
@@ -82,7 +83,7 @@ class Words:
         """Call a word and build what it left; an error of any other kind gets through."""
         with suppress(SymacctError):
             made = getattr(self.b, word)(*args, **named)
-            if word == "region":
+            if word in ("region", "layer"):
                 with made:
                     pass
             self.b.build(self.b.tanh(self.x))

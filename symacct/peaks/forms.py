@@ -47,7 +47,7 @@ VARYING = 3
 MOST_LOWERED = 2
 """For how many counts together smaller ones are looked at."""
 
-MOST_RUNS = 24
+MOST_RUNS, MOST_STEPS = 160, 24_000
 """How many runs at smaller counts are compared with the form, to see from where on it holds."""
 
 
@@ -182,7 +182,8 @@ class _Lower:
         tops = [self.form.at(one, low) for one, low in zip(ones, found, strict=True)]
         ranges = [range(low, top + 1) for low, top in zip(found, tops, strict=True)]
         ranges[at] = range(found[at] - 1, found[at])
-        if prod(map(len, ranges)) + len(self.known) > MOST_RUNS:
+        runs = prod(map(len, ranges)) + len(self.known)
+        if runs > MOST_RUNS or runs * self.form.length > MOST_STEPS:
             return False
         return all(self._agrees(ones, values) for values in product(*ranges))
 

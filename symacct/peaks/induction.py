@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from symacct.peaks.steps import Boundary, Mark, Marks, Schedule, Storage, Value
 
-AGAIN = "/again"
+AGAIN, SEGMENTS = "/again", "/segments"
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,8 @@ class _Search:
 
     def _zone(self, name: str) -> Zone:
         """Return the turns of a loop that are apart; what runs again may stop early in its last turn."""
-        loop, again = name.removesuffix(AGAIN), name.endswith(AGAIN)
+        loop = name.removesuffix(AGAIN)
+        again = name.endswith((AGAIN, SEGMENTS))  # the last may stop early, or be shorter
         first = max(self.settles[loop] + self.ages[loop], self.starts[loop])
         return Zone(first, max(self.unwinds[loop] + self.ages[loop], self.ends[loop], int(again)))
 
@@ -237,14 +238,12 @@ class _Search:
         """Find the turn from which on what is carried is the same; at least two boundaries show it."""
         order = sorted(group)
         states = [self._state(group[turn]) for turn in order]
-        start = len(states) - 1
-        while start > 0 and states[start - 1][0] == states[-1][0]:
-            start -= 1
-        if start == len(states) - 1:
-            return False
-        self.settles[loop] = max(self.settles[loop], order[start])
-        self.ages[loop] = max(self.ages[loop], states[-1][1])
-        return True
+        for at, (one, other) in enumerate(zip(states, states[1:], strict=False)):
+            if one[0] == other[0]:
+                self.settles[loop] = max(self.settles[loop], order[at])
+                self.ages[loop] = max(self.ages[loop], one[1])
+                return True
+        return False
 
     def _backward(self, loop: str, group: Mapping[int, Boundary], turns: int, low: int) -> bool:
         """Find how many turns backward runs until what waits is the same, among frames that are."""
@@ -326,7 +325,7 @@ def _seen(made: Position, name: Hashable, here: Position, one: object) -> tuple[
     if not same or made[k].loop != here[k].loop:
         return id(one), 0
     age = here[k].turn - made[k].turn
-    return (name, age, tuple((p.loop, p.turn) for p in made[k + 1 :])), age
+    return (name, age, tuple(map(_near, made[k + 1 :]))), age
 
 
 def _leaf(storage: Storage, boundary: Boundary, here: Position) -> tuple[Hashable, int]:

@@ -157,6 +157,9 @@ def sides_of(text: str) -> list[str]:
     Raises:
         FormulaError: there is no sign, or nothing stands beside one.
     """
+    if "!=" in text or "≠" in text:
+        fix = f"write {text.replace('!=', '! =').strip()} where a factorial is meant"
+        raise FormulaError("a condition is not a denial", where=text.strip(), got="!=", fix=fix)
     starts = [0, *(one.end() for one in SIGN.finditer(text))]
     ends = [*(one.start() for one in SIGN.finditer(text)), len(text)]
     sides = [" " * start + text[start:end] for start, end in zip(starts, ends, strict=True)]

@@ -47,6 +47,8 @@ _CHINESE = {
         "除数 {0} 在 {1} 处为 0；请限定尺寸",
     r"it divides by (.+), which could not be shown to be other than 0": "未能证明除数 {0} 不为 0",
     r"it takes the (.+) of (.+), which was not shown to be (.+) 0": "未能证明取{0}的 {1} {2} 0",
+    r"it takes the factorial or binomial of (.+), which was not shown to be an integer":
+        "未能证明取阶乘或二项式系数的 {0} 为整数",
     r"it has no value however large (.+): (.+) 0 fails": "无论 {0} 多大都没有值：{1} 0 不成立",
     r"(\w+) varies over real numbers; (.+) is set aside": "{0} 取实数；{1} 不予考虑",
     r"(.+) read as (.+)": "{0} 读作 {1}",
