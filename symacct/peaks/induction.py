@@ -23,6 +23,7 @@ import itertools
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from symacct.algebra.evaluate import substitute
@@ -238,7 +239,7 @@ class _Search:
         """Find the turn from which on what is carried is the same; at least two boundaries show it."""
         order = sorted(group)
         states = [self._state(group[turn]) for turn in order]
-        for at, (one, other) in enumerate(zip(states, states[1:], strict=False)):
+        for at, (one, other) in enumerate(pairwise(states)):
             if one[0] == other[0]:
                 self.settles[loop] = max(self.settles[loop], order[at])
                 self.ages[loop] = max(self.ages[loop], one[1])
