@@ -14,6 +14,7 @@ from weakref import ref
 from memory_program import BYTES, Call, Exotic, G, Program, Segment
 
 from symacct.algebra.evaluate import evaluate
+from symacct.peaks.layers import structure
 
 
 class Heap:
@@ -302,6 +303,11 @@ def held_by(grad):
 
 
 def counted(graph, policy, sizes):
-    """Return the heap of a step, and the one of what is saved alone."""
+    """Return the heap of a step, and the one of what is saved alone.
+
+    Segments are those of one repeat here; where layers of several follow each other, others count them.
+    """
+    if policy.checkpoint.kind in ("every", "sqrt", "store-nothing") and structure(graph).several:
+        raise Exotic("segments of layers go on through several repeats")
     whole = Oracle(graph, policy, sizes).heap
     return whole, Oracle(graph, policy, sizes, only=whole.saved).heap

@@ -11,7 +11,6 @@ from random_graphs import random_graph
 from symacct import load
 from symacct.account import derive
 from symacct.nodes import Repeat
-from symacct.peaks.layers import structure
 from symacct.peaks.timeline import at_sizes, deaths, sizes_at, worst
 
 SIZES = {
@@ -50,11 +49,6 @@ CORE = tuple({"checkpoint": f"selective:{at}"} for at in ("core", "core:full", "
 
 def compare(account, sizes, what):
     """Compare what lives after each step, both peaks, and what runs again."""
-    if (
-        account.policy.checkpoint.kind in ("every", "sqrt", "store-nothing")
-        and structure(account.graph).several
-    ):
-        raise Exotic("segments of layers go on through several repeats: see the tests of layers")
     whole, kept = counted(account.graph, account.policy, sizes)
     steps = at_sizes(account.graph, account.policy, sizes)
     size = sizes_at(account.graph, account.policy, sizes)
