@@ -16,6 +16,7 @@ from symacct.algebra.normal import normal, total
 from symacct.algebra.summation import sum_over
 from symacct.algebra.symbols import as_expr
 from symacct.peaks.folding import Event, Items, Loop
+from symacct.peaks.runs import loop_parts
 from symacct.peaks.schedule import turn_symbol
 
 if TYPE_CHECKING:
@@ -203,17 +204,6 @@ def _steps(
             continue
         for turns, part in loop_parts(item, known):
             yield from _steps(part, known, (*around, turns))
-
-
-def loop_parts(loop: Loop, known: Mapping[str, Expr]) -> Iterator[tuple[tuple[Symbol, Expr, Expr], Items]]:
-    """Yield the parts of a loop with the turns that they stand for."""
-    count, turn = normal(substitute(loop.count, known)), turn_symbol(loop.name)
-    first, last = len(loop.first), len(loop.last)
-    for at, part in enumerate(loop.first):
-        yield (turn, as_expr(at), as_expr(at + 1)), part
-    yield (turn, as_expr(first), normal(count - last)), loop.body
-    for at, part in enumerate(loop.last):
-        yield (turn, normal(count - last + at), normal(count - last + at + 1)), part
 
 
 class _Along:

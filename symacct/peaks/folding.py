@@ -1,9 +1,7 @@
 """A schedule at small counts, folded into loops with symbolic counts.
 
-What the interpreter does in one iteration depends on its neighbours alone, so that after a few first and last
-turns all others are alike. The schedule is written out at a few counts, equal turns are folded into one body,
-and the folded form is unfolded again at other counts and compared, step by step, with what the interpreter
-does there. Where they differ there is no folded form, and the reader is told.
+The schedule is written out at counts at which every loop has a turn in the middle (`induction`). The turns in
+the middle become one body; the first and last ones stand apart, less those that are the same as the body.
 """
 
 from __future__ import annotations

@@ -47,11 +47,11 @@ def runs(
                 index = tuple((name, substitute(at, known)) for name, at in item.index)
                 yield Run(item.label, index, around)
             continue
-        for turns, part in _parts(item, known):
+        for turns, part in loop_parts(item, known):
             yield from runs(part, known, (*around, turns))
 
 
-def _parts(loop: Loop, known: Mapping[str, Expr]) -> Iterator[tuple[tuple[Symbol, Expr, Expr], Items]]:
+def loop_parts(loop: Loop, known: Mapping[str, Expr]) -> Iterator[tuple[tuple[Symbol, Expr, Expr], Items]]:
     """Yield the parts of a loop with the turns that they stand for."""
     count, turn = normal(substitute(loop.count, known)), turn_symbol(loop.name)
     first, last = len(loop.first), len(loop.last)
@@ -71,7 +71,7 @@ def net(
     """Yield what each step adds and drops of what is saved, summed over the loops around it, by tensor."""
     for item in items:
         if isinstance(item, Loop):
-            for turns, part in _parts(item, known):
+            for turns, part in loop_parts(item, known):
                 yield from net(part, known, weigh, (*around, turns))
             continue
         for sizes, sign in ((item.makes, 1), (item.drops, -1)):
