@@ -196,7 +196,8 @@ class _Search:
         """Note how many turns lie between where a storage is made and where it dies.
 
         What is made again can be told by more than one place: where its op stands in the graph, and, where it
-        dies in the same turn of backward, how far apart both are within that turn. The nearest counts.
+        dies in the same turn of backward, how far apart both are within that turn. The nearest counts, and
+        two turns in the middle are compared then.
         """
         found = _apart(self.positions[born], self.positions[dies])
         made, last = self.schedule.actions[born], self.schedule.actions[dies]
@@ -206,7 +207,11 @@ class _Search:
                 _own(self.positions[at], self.schedule.actions[at].at) for at in (born, dies)
             )
             within = _apart(position(inner), position(inside)) if base == other else found
-            found = min(found, within, [*_apart(own, its), *map(_near, (*rest, *left))], key=_farthest)
+            nearest = min(found, within, [*_apart(own, its), *map(_near, (*rest, *left))], key=_farthest)
+            if _farthest(nearest) < _farthest(
+                found
+            ):  # near by chance at one turn, it would not be at the next
+                found, self.middle = nearest, max(self.middle, 2)
         for known, loop, turns in found:
             counter = getattr(self, known)
             counter[loop] = max(counter[loop], turns)
