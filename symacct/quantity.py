@@ -161,9 +161,9 @@ class Quantity:
         return evaluate(self.expr, checked)
 
     def __call__(self, **sizes: Any) -> Any:
-        """Return the exact value, as `at`; where arrays (or lists) of integers are given, an array of values.
+        """Return the exact value, as `at`; and an array where arrays (or lists) are given.
 
-        Arrays broadcast as in numpy. The result is int64 where every value is one, else float64; each value is
+        Arrays broadcast as in numpy. The result is int64 where every value is one, else float64: each is
         worked out exactly, and rounded once.
 
         Raises:
