@@ -118,7 +118,10 @@ class Holdings(Derived):
         """
         other = next(one for one in PEAKS[:2] if one != name)
         levels = self.course.levels(self.weigh(saved=other == "memory.activations.peak"))
-        sides = {name: (polys, beside), other: (levels, self.beside(other))}
+        sides = {
+            name: (self.course.ring, polys, beside),
+            other: (self.course.plain, levels, self.beside(other)),
+        }
         saved, every = (sides[one] for one in PEAKS[:2])
         kept = total(term.expr for term in self.memory("activations"))
         conditions = (*self.conditions, *self.saved_conditions, *self.course.conditions)
