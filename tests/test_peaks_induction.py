@@ -112,6 +112,25 @@ def test_counts_of_sizes(layers, sizes, policy):
     check(account, *({"B": 8, "D": 3, "F": 5, "L": 1, "N": 1, "P": 1, **one} for one in sizes))
 
 
+@pytest.mark.parametrize("policy", [{}, {"checkpoint": "every:k"}, {"checkpoint": "store-nothing"}])
+def test_an_output_that_is_held_to_the_end_of_its_micro_batch(policy):
+    """The layers begin with a parameter: the last op of a micro-batch runs in their first turn."""
+    b = Builder("net", "B D L")
+    graph = b.build(b.repeat("L", b.gelu, b.weight("start", "B D")))
+    account = derive(graph, precision="fp32", accumulate="M", hold_output=True, **policy)
+    sizes = [{"B": 3, "D": 5, "M": batches, "L": 36, "k": 4} for batches in (2, 5)]
+    check(
+        account,
+        *({n: s for n, s in one.items() if n != "k" or "every:k" in policy.values()} for one in sizes),
+    )
+
+
+def test_segments_as_many_as_long_may_be_many():
+    """Five carries settle in segments of more than ten layers, of which there are as many."""
+    account = derive(shifting(5, chained=True), precision="fp32", checkpoint="sqrt")
+    check(account, *({"B": 3, "D": 5, "F": 7, "L": layers, "N": 1, "P": 1} for layers in (196, 441)))
+
+
 def test_values_that_trade_places_have_no_formula():
     """They never settle: refused for a symbol, exact for a number."""
     b = Builder("net", "B D L")
