@@ -78,8 +78,8 @@ KEYS: Mapping[str, str] = {
         changes bytes=nbytes unit='byte' parts formulas per_parameter=per host fits over devices
     """,
     "planning.fit_options.Option": """
-        changes unit='byte' bound micro_batch=micro accumulate devices expr=held.formula peak=held.nbytes parts=held.parts
-        host fits over devices_needed=needed seconds relative
+        changes unit='byte' bound micro_batch=micro accumulate devices expr=held.formula
+        peak=held.nbytes parts=held.parts host fits over devices_needed=needed seconds relative
     """,
     "planning.fit_search.Largest": "name value least after conditions=binds",
     # solve
