@@ -7,8 +7,8 @@ import random
 import re
 from fractions import Fraction
 from html.parser import HTMLParser
-from pathlib import Path
 
+import pages
 import pytest
 
 from symacct import formats
@@ -31,7 +31,6 @@ from symacct.syntax import parse, walk
 from symacct.units import is_unit, read_unit
 
 KINDS = ("text", "latex", "mathml")
-GOLDENS = Path(__file__).parent.parent / "sheets"
 UNITS = ("byte", "FLOP/s", "FLOP/(param*token)", "GB", "%")
 NAMES = ("B", "D", "L", "d_ff", "n_kv_heads", "beta", "h")
 CALLS = {
@@ -557,9 +556,17 @@ def test_the_shipped_sheets_are_as_reviewed(shipped):
         stem = name if lang == "en" else f"{name}.{lang}"
         for ending, render in ((".tex", tex_of), (".md", markdown_of), (".html", html_of)):
             made[stem + ending] = render(sheet)
-    assert made.keys() == {path.name for path in GOLDENS.iterdir()}
-    differ = [name for name, text in made.items() if text != (GOLDENS / name).read_text(encoding="utf-8")]
-    assert not differ, "look at them; then: symacct sheet --all sheets"
+    stored = pages.stored(made)
+    assert stored.keys() == {*pages.SHEETS.iterdir(), *pages.GOLDENS.iterdir()}
+    differ = [path.name for path, text in stored.items() if text != path.read_text(encoding="utf-8")]
+    assert not differ, "look at them; then: python tests/pages.py"
+
+
+def test_a_stored_page_is_whole_again():
+    """What is left out of a page is put back as it was."""
+    page = (pages.SHEETS / pages.SHOWN).read_text(encoding="utf-8")
+    assert pages.whole(pages.bare(page)) == page
+    assert len(pages.bare(page)) < len(page) - 50_000
 
 
 def test_rows_are_selected_by_topic(shipped):

@@ -391,6 +391,18 @@ def completed(shape: Shape, counts: Mapping[str, int]) -> dict[str, int]:
     return found | derived_counts(shape, found)
 
 
+def reaching(shape: Shape, counts: Mapping[str, int]) -> dict[str, int]:
+    """Return completed counts, with more segments where a count that these make up is to be larger."""
+    found = completed(shape, counts)
+    for repeat in outermost(shape.graph):
+        cut = shape.cuts.get(repeat.name)
+        names = {one.name for one in repeat.count.free_symbols}
+        more = [one.name for one in cut.segments.free_symbols] if cut is not None else []
+        while more and any(found[name] < counts[name] for name in names & counts.keys()):
+            found = completed(shape, found | {name: found[name] + 1 for name in more})
+    return found
+
+
 def derived_counts(shape: Shape, counts: Mapping[str, int]) -> dict[str, int]:
     """Return the counts of repeats that are cut, from their segments."""
     found: dict[str, int] = {}
