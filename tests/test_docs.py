@@ -7,7 +7,7 @@ from pathlib import Path
 
 from symacct import Builder, __version__
 from symacct.cli.main import VERBS
-from symacct.ops.elementwise import TABLE
+from symacct.ops.elementwise_table import TABLE
 
 DOCS = Path(__file__).parent.parent / "docs"
 

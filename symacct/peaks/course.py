@@ -252,6 +252,11 @@ class Course:
         return Ring(self._formulas, self.starts(self.least))
 
     @cached_property
+    def plain(self) -> Ring:
+        """The same ring with sizes as they are, in which levels are added up."""
+        return Ring(self._formulas, self.starts(self.least), plain=True)
+
+    @cached_property
     def _formulas(self) -> tuple[Expr, ...]:
         found = dict.fromkeys((*(size.elements for size in self._sizes), *_turns(self.whole)))
         return tuple(dict.fromkeys(normal(substitute(e, self.shape.into)) for e in found))
@@ -264,16 +269,17 @@ class Course:
         """
         key = tuple(map(weigh, self._sizes))
         if key not in self._found:
-            self._found[key] = Contest(self.ring, self.counts).largest(self.levels(weigh))
+            found = Contest(self.plain, self.counts).largest(self.levels(weigh))
+            self._found[key] = tuple(map(self.plain.from_starts, found))
         return self._found[key]
 
     def levels(self, weigh: Callable[[Size], Fraction]) -> tuple[Poly, ...]:
-        """Return levels of which the peak is the largest, many of them never.
+        """Return levels of which the peak is the largest, many of them never: polynomials of the plain ring.
 
         Raises:
             RuleError: what depends on the iteration rises and falls again.
         """
-        return self.composed(Composer(self.ring, weigh))
+        return self.composed(Composer(self.plain, weigh))
 
     def composed(self, composer: Composer) -> tuple[Poly, ...]:
         """Return the levels that a composer finds."""
