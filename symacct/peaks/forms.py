@@ -51,9 +51,15 @@ MOST_RUNS, MOST_STEPS = 160, 24_000
 
 
 def few(counts: Iterable[Symbol], shape: Shape) -> bool:
-    """Say whether smaller values are looked at together; last segments and micro-batches come along."""
-    others = {*shape.shorter, *(one.name for one in shape.micro.free_symbols)}
-    return sum(one.name not in others for one in counts) <= MOST_LOWERED
+    """Say whether smaller values are looked at together; last segments and micro-batches come along.
+
+    So do counts that follow from others: the segments that 24 iterations make, k in each.
+    """
+    names = {one.name for one in counts}
+    made = {one: {free.name for free in shape.back[one].free_symbols} for one in names & shape.back.keys()}
+    follow = {one for one, free in made.items() if free and free <= names - {one}}
+    others = {*shape.shorter, *(one.name for one in shape.micro.free_symbols), *follow}
+    return sum(one not in others for one in names) <= MOST_LOWERED
 
 
 @dataclass(frozen=True, slots=True)
