@@ -1,4 +1,4 @@
-"""One encoder for every result: numbers with their exact text, formulas, conditions, and records by their keys."""
+"""One encoder for every result: numbers with their exact text, formulas, conditions, records by their keys."""
 
 import json
 from dataclasses import dataclass, fields, is_dataclass
