@@ -84,7 +84,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A table, with a title above it where it has one; ``close`` leaves no empty line between them in text."""
+    """A table, under a title where it has one; ``close`` leaves no empty line between them in text."""
 
     table: Table
     title: str = ""
