@@ -129,7 +129,7 @@ def read_account(
 ) -> tuple[Account | None, dict[str, int]]:
     """Return the account of the graph that is named, and sizes; None where none is."""
     from symacct.account import derive
-    from symacct.report.summary import settled
+    from symacct.planning.at_sizes import settled
 
     if args.graph is None:
         if args.at or args.assume or args.symbolic:
