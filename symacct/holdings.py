@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from sympy import Max
 
 from symacct import terms
+from symacct.algebra.extremum import standing
 from symacct.algebra.normal import normal, total
 from symacct.algebra.winner import AtLargest
 from symacct.derivation.growth import cached_tokens
@@ -117,7 +118,10 @@ class Holdings(Derived):
         """
         other = next(one for one in PEAKS[:2] if one != name)
         levels = self.course.levels(self.weigh(saved=other == "memory.activations.peak"))
-        sides = {name: (polys, beside), other: (levels, self.beside(other))}
+        sides = {
+            name: (self.course.ring, polys, beside),
+            other: (self.course.plain, levels, self.beside(other)),
+        }
         saved, every = (sides[one] for one in PEAKS[:2])
         kept = total(term.expr for term in self.memory("activations"))
         conditions = (*self.conditions, *self.saved_conditions, *self.course.conditions)
@@ -151,7 +155,7 @@ class Holdings(Derived):
         if name == "memory.transient":
             return self._transient()
         found = self.candidates(name)
-        return found[0] if len(found) == 1 else Max(*found, evaluate=False)
+        return standing(Max, found)
 
     def transients(self) -> tuple[tuple[Expr, Expr], ...]:
         """Return formulas of which the peak is the largest, each with what is transient where it is.

@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pytest
 import torch
 from counted import counted, numbers
 from counting import CountedArrays
@@ -73,6 +74,7 @@ def test_numbers_count_what_the_op_says(example: Example) -> None:
             assert {**ran.tally, **free} == {**+expected, **free}, ran.op
 
 
+@pytest.mark.few(82)
 @over({name: example for name, example in EXAMPLES.items() if not draws(example)})
 def test_numbers_agree_with_torch(example: Example) -> None:
     """The counting numbers have the values that torch has."""

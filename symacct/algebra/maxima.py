@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 from math import lcm, prod
-from operator import mul
+from operator import ge, mul
 from typing import TYPE_CHECKING
 
 from symacct.algebra.feasible import weights
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from symacct.algebra.sparse import Ring
 
-POINTS = 240
+POINTS, FEW = 240, 24
 STEPS = (0, 1, 2, 5, 17, 64, 300, 2_000, 40_000, 10**6)
 MOST_NEAR = 3
 MOST_PROGRAMS = 16
@@ -48,13 +48,16 @@ class Contest:
         self.ring = ring
         self.shifted = [ring.places[one] for one in counts if one in ring.places]
         self.sizes = [
-            place for place, least in enumerate(ring.least) if place not in self.shifted and least == 1
+            place
+            for place, (least, start) in enumerate(zip(ring.least, ring.starts, strict=True))
+            if place not in self.shifted and least + start == 1
         ]
 
     def unshifted(self, poly: Poly) -> Poly:
         """Return a polynomial in the sizes themselves."""
         for place in self.sizes:
-            poly = moved(poly, place, -1)
+            if self.ring.least[place]:
+                poly = moved(poly, place, -1)
         return poly
 
     def largest(self, candidates: Sequence[Poly]) -> tuple[Poly, ...]:
@@ -68,13 +71,8 @@ class Contest:
         >>> [ring.expr(poly) for poly in found]
         [2*B, 2*D]
         """
-        distinct: list[Poly] = []
-        for poly in candidates:
-            if poly not in distinct:
-                distinct.append(poly)
-        if len(distinct) > MOST_COMPARED:
-            return undominated(distinct)
-        if len(distinct) <= 1:
+        distinct = self._apart(list({frozenset(poly.items()): poly for poly in candidates}.values()))
+        if len(distinct) <= 1 or len(distinct) > MOST_COMPARED:
             return tuple(distinct)
         plain = [self.unshifted(poly) for poly in distinct]
         table = self._values(plain)
@@ -94,6 +92,21 @@ class Contest:
                     continue
             winners.add(at)
         return tuple(distinct[at] for at in sorted(winners))
+
+    def _apart(self, polys: Sequence[Poly]) -> list[Poly]:
+        """Return the polynomials that no other one is at least as large as, coefficient by coefficient.
+
+        A few values rule most pairs out; what is left is counted from where the generators start.
+        """
+        if len(polys) < 2:
+            return list(polys)
+        values = list(zip(*self._values(polys, FEW), strict=True))
+        kept: list[int] = []
+        for at in sorted(range(len(polys)), key=lambda at: -sum(values[at])):
+            above = (one for one in kept if all(map(ge, values[one], values[at])))
+            if not any(self.ring.nonnegative(plus(polys[one], polys[at], -1)) for one in above):
+                kept.append(at)
+        return [polys[at] for at in sorted(kept)]
 
     def same(self, left: Sequence[Poly], right: Sequence[Poly]) -> bool:
         """Say whether two maxima are proved to be the same everywhere.
@@ -131,7 +144,7 @@ class Contest:
             return True
         return self.below(poly, [others[i] for i in _Nearest(table, set(others)).to(at)])
 
-    def _values(self, polys: Sequence[Poly]) -> list[list[int]]:
+    def _values(self, polys: Sequence[Poly], many: int = POINTS) -> list[list[int]]:
         """Return the values of all candidates at the points, times a common denominator."""
         scale = lcm(*(c.denominator for poly in polys for c in poly.values()))
         monomials = {p: at for at, p in enumerate(dict.fromkeys(p for poly in polys for p in poly))}
@@ -141,7 +154,7 @@ class Contest:
             for poly in polys
         ]
         found = []
-        for point in points(len(self.ring.bases)):
+        for point in points(len(self.ring.bases), many):
             real = [x + (place in self.sizes) for place, x in enumerate(point)]
             values = [prod(real[place] ** power for place, power in one) for one in factors]
             found.append([sum(map(mul, cs, map(values.__getitem__, at))) for at, cs in tables])
@@ -211,13 +224,12 @@ def undominated(candidates: Sequence[Poly]) -> tuple[Poly, ...]:
     >>> undominated([{(0,): 1}, {(0,): 2}, {(1,): 1}])
     ({(0,): 2}, {(1,): 1})
     """
-    kept: list[Poly] = []
-    for candidate in candidates:
-        if any(at_least(other, candidate) for other in kept):
-            continue
-        kept = [other for other in kept if not at_least(candidate, other)]
-        kept.append(candidate)
-    return tuple(kept)
+    totals = [sum(poly.values()) for poly in candidates]
+    kept: list[int] = []
+    for at in sorted(range(len(candidates)), key=lambda at: -totals[at]):  # no other has a larger total
+        if not any(at_least(candidates[other], candidates[at]) for other in kept):
+            kept.append(at)
+    return tuple(candidates[at] for at in sorted(kept))
 
 
 @lru_cache(maxsize=64)

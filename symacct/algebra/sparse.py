@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import comb
+from operator import ge
 from typing import TYPE_CHECKING
 
 from sympy import Add, Mul, Pow, Rational
@@ -104,6 +105,8 @@ def moved(poly: Poly, place: int, by: int) -> Poly:
 class Ring:
     """Generators with the least value of each; what is no polynomial in sizes is a generator of its own.
 
+    In a ``plain`` ring sizes are generators as they are, which then start at 1: tables stay short.
+
     >>> from symacct.algebra.symbols import symbol
     >>> B, D = symbol("B"), symbol("D")
     >>> ring = Ring([B * D, D], {D: 2})
@@ -111,7 +114,7 @@ class Ring:
     ([1, 1, 2, 2], B*D - D)
     """
 
-    def __init__(self, exprs: Iterable[Expr], least: Mapping[Expr, int]) -> None:
+    def __init__(self, exprs: Iterable[Expr], least: Mapping[Expr, int], *, plain: bool = False) -> None:
         """Collect the generators of the formulas; a size counts from 1 unless said otherwise."""
         bases: dict[Expr, None] = dict.fromkeys(least)
         for expr in exprs:
@@ -120,8 +123,12 @@ class Ring:
                     bases[_generator(base, power)] = None
         self.bases = sorted(bases, key=lambda base: base.sort_key())
         self.places = {base: place for place, base in enumerate(self.bases)}
-        self.least = [least.get(base, _start(base)) for base in self.bases]
+        self.least = [least.get(base, 0 if plain else _start(base)) for base in self.bases]
+        self.starts = [
+            0 if base in least else _start(base) - at for base, at in zip(self.bases, self.least, strict=True)
+        ]
         self.known: dict[Expr, Poly] = {}
+        self.moved: dict[Powers, Poly] = {}
 
     def number(self, value: Fraction | int) -> Poly:
         """Return a constant."""
@@ -166,6 +173,29 @@ class Ring:
             if least:
                 poly = moved(poly, place, way * least)
         return poly
+
+    def from_starts(self, poly: Poly) -> Poly:
+        """Return a polynomial in what the generators exceed their least value by, where they are plain."""
+        found: Poly = {}
+        for powers, coefficient in poly.items():
+            if powers not in self.moved:
+                one: Poly = {powers: 1}
+                for place, start in enumerate(self.starts):
+                    one = moved(one, place, start) if start and powers[place] else one
+                self.moved[powers] = one
+            for lower, times in self.moved[powers].items():
+                found[lower] = found.get(lower, 0) + coefficient * times
+        return {powers: value for powers, value in found.items() if value}
+
+    def nonnegative(self, poly: Poly) -> bool:
+        """Say whether a polynomial plainly is at least 0 wherever its generators may be."""
+        below = [powers for powers, value in poly.items() if value < 0]
+        if not below or not any(self.starts):
+            return not below
+        above = [powers for powers, value in poly.items() if value > 0]
+        if not all(any(all(map(ge, more, less)) for more in above) for less in below):
+            return False  # a coefficient that nothing is added to
+        return nonnegative(self.from_starts(poly))
 
     def in_sizes(self, poly: Poly) -> Expr:
         """Return a polynomial in the sizes themselves as a formula."""

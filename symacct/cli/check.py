@@ -108,7 +108,7 @@ def run(args: Namespace) -> int:
     result = _checked(args)
     if args.format == "json":
         given = {"target": args.graph, "assume": args.assume, "seed": args.seed, "against": args.against}
-        output.write(output.envelope("check", given, _record(result)))
+        output.write(output.envelope("check", given, result))
     else:
         output.write(_shown(args.format, result))
     return 0 if result.passed else FAILED
@@ -145,28 +145,6 @@ def _checked(args: Namespace) -> CheckResult:
     from symacct.execution.check import check
 
     return check(graph, sizes, args.seed)
-
-
-def _record(result: CheckResult) -> dict[str, Any]:
-    return {
-        "graph": result.name,
-        "sizes": {name: str(size) for name, size in result.sizes.items()},
-        "small_case": list(result.small),
-        "passed": result.passed,
-        "rows": [
-            {
-                "what": row.what,
-                "derived": str(row.derived),
-                "counted": str(row.counted),
-                "unit": row.unit,
-                "verdict": row.verdict,
-                "note": row.note,
-            }
-            for row in result.rows
-        ],
-        "differences": list(result.differences),
-        "unvouched": list(result.unvouched),
-    }
 
 
 def _shown(form: str, result: CheckResult) -> str:

@@ -39,7 +39,7 @@ def run_memory(args: Namespace) -> int:
         policies = list(usual(graph, policies[0]))
     found = check_memory(graph, {**sizes, **own}, policies, args.seed)
     if args.format == "json":
-        output.write(output.envelope("check", _given(args, policies), _record(found)))
+        output.write(output.envelope("check", _given(args, policies), found))
     else:
         output.write(_shown(args.format, found, policies[0], every=args.all))
     return 0 if found.passed else FAILED
@@ -52,40 +52,6 @@ def _given(args: Namespace, policies: Sequence[Policy]) -> dict[str, Any]:
         "seed": args.seed,
         "memory": True,
         "policies": [policy.describe() for policy in policies],
-    }
-
-
-def _record(found: MemoryCheck) -> dict[str, Any]:
-    return {
-        "graph": found.name,
-        "passed": found.passed,
-        "rows": [
-            {
-                "checkpoint": row.policy,
-                "sizes": {name: str(size) for name, size in row.sizes.items()},
-                "what": row.what,
-                "derived": str(row.derived),
-                "interpreted": None if row.interpreted is None else str(row.interpreted),
-                "counted": str(row.counted),
-                "unit": row.unit,
-                "verdict": row.verdict,
-                "note": row.note,
-            }
-            for row in found.rows
-        ],
-        "others": [
-            {
-                "what": row.what,
-                "derived": str(row.derived),
-                "counted": str(row.counted),
-                "unit": row.unit,
-                "verdict": row.verdict,
-                "note": row.note,
-            }
-            for row in found.others
-        ],
-        "differences": list(found.differences),
-        "unvouched": list(found.unvouched),
     }
 
 

@@ -57,7 +57,7 @@ def run(args: Namespace) -> int:
 def _rendered(args: Namespace, account: Account, sizes: dict[str, int]) -> str:
     from symacct.report.explain import explanation
     from symacct.report.plain import markdown_of, text_of
-    from symacct.report.record import csv_of
+    from symacct.report.quantities import csv_of
     from symacct.report.summary import summary
     from symacct.report.tex import latex_of
 
@@ -74,10 +74,12 @@ def _rendered(args: Namespace, account: Account, sizes: dict[str, int]) -> str:
 
 
 def _json(args: Namespace, account: Account, sizes: dict[str, int], made: Report) -> str:
-    from symacct.report.record import input_record, result_record
+    from symacct.report.quantities import quantities
     from symacct.report.summary import chosen, view
 
     names = tuple(options.words(args.explain)) or chosen(account, options.words(args.only))
-    given = input_record(account, args.graph, sizes) | {"assume": args.assume}
-    result = result_record(view(account, sizes, names), names, made)
-    return output.envelope("derive", given, result, convention=account.convention, policy=account.policy)
+    given = output.given_graph(account, args.graph, sizes) | {"assume": args.assume}
+    return output.envelope(
+        "derive", given, quantities(view(account, sizes, names), names, made), order=account.graph.order,
+        convention=account.convention, policy=account.policy,
+    )  # fmt: skip

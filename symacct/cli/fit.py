@@ -53,8 +53,7 @@ def run(args: Namespace) -> int:
     from symacct.account import derive
     from symacct.planning.fit import fit
     from symacct.planning.fit_room import room_of
-    from symacct.report.fit import fit_markdown, fit_text
-    from symacct.report.fit_record import fit_record
+    from symacct.report.fit import fit_markdown, fit_text, verdict
 
     if args.on is None:
         raise UsageError("fit needs a machine", expected="--on MACHINE, as in --on 8xh100-sxm", got="no --on")
@@ -79,8 +78,10 @@ def run(args: Namespace) -> int:
         _cleared()
     if args.format == "json":
         given = {name: getattr(args, name) for name in INPUTS if getattr(args, name) not in (None, [], False)}
-        record = fit_record(found)
-        output.write(output.envelope("fit", given, record, convention=account.convention, policy=policy))
+        output.write(output.envelope(
+            "fit", given, found, order=account.graph.order, convention=account.convention, policy=policy,
+            message=[f"{word}: {said}" for word, said in verdict(found)],
+        ))  # fmt: skip
     else:
         output.write(fit_text(found, output.width()) if args.format == "text" else fit_markdown(found))
     return 0 if found.fits else SHORT

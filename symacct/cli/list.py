@@ -87,7 +87,11 @@ def run(args: Namespace) -> int:
     titles, rows = LISTS[args.what][0], LISTS[args.what][1]()
     if args.format == "json":
         result = [dict(zip(titles, row, strict=True)) for row in rows]
-        output.write(output.envelope("list", {"what": args.what}, result))
+        output.write(
+            output.document(
+                "list", {"input": {"what": args.what}, "convention": None, "policy": None, "result": result}
+            )
+        )
     elif args.format == "csv":
         output.write(as_csv([titles, *rows]))
     else:

@@ -59,14 +59,13 @@ def run(args: Namespace) -> int:
     made = _measured(args)
     _keep(args, made)
     if args.format == "json":
-        from symacct.report.measure_record import record
-
         account = made.runs[0].roofline.account
         given = {name: getattr(args, name) for name in ("device", "dtype", "repeats", "threads", "assume")}
         given = {"target": args.graph, "graph": account.graph.name, "at": args.at, **given}
         said = output.envelope(
-            "measure", given, record(made), convention=account.convention, policy=account.policy
-        )
+            "measure", given, made, order=account.graph.order, convention=account.convention,
+            policy=account.policy,
+        )  # fmt: skip
     else:
         from symacct.report.measure import measured_markdown, measured_text
 

@@ -156,24 +156,22 @@ def _explained(args: Namespace, account: Account) -> list[str]:
 
 def _one(args: Namespace, accounts: Sequence[Account], sizes: dict[str, int], reserve: Fraction) -> str:
     from symacct.report.memory_page import memory
-    from symacct.report.memory_record import memory_record
     from symacct.report.memory_text import memory_csv, memory_latex, memory_markdown, memory_text
 
     (account,) = accounts
     explain = _explained(args, account)
     made = memory(account, sizes, explain=explain, reserve=reserve, every=args.all)
     if args.format == "json":
-        return _json(args, account, sizes, memory_record(made))
+        return _json(args, account, sizes, made)
     if args.format == "text":
         return memory_text(made, output.width())
     return {"markdown": memory_markdown, "latex": memory_latex, "csv": memory_csv}[args.format](made)
 
 
 def _several(args: Namespace, accounts: Sequence[Account], sizes: dict[str, int], reserve: Fraction) -> str:
-    from symacct.report.memory_policies import policies
-    from symacct.report.memory_record import policies_record
+    from symacct.report.memory_policies import compared, policies
     from symacct.report.plain import markdown_of, text_of
-    from symacct.report.record import csv_of
+    from symacct.report.quantities import csv_of
     from symacct.report.tex import latex_of
 
     for flag, given in (("--explain", args.explain), ("--tensors", args.tensors), ("--reserve", reserve)):
@@ -182,15 +180,17 @@ def _several(args: Namespace, accounts: Sequence[Account], sizes: dict[str, int]
                 f"{flag} is for one policy", expected=f"one --checkpoint, or no {flag}", got=args.checkpoint
             )
     if args.format == "json":
-        return _json(args, accounts[0], sizes, policies_record(accounts, sizes, every=args.all))
+        return _json(args, accounts[0], sizes, {"policies": compared(accounts, sizes, every=args.all)})
     made = policies(accounts, sizes, every=args.all)
     if args.format == "text":
         return text_of(made, output.width())
     return {"markdown": markdown_of, "latex": latex_of, "csv": csv_of}[args.format](made)
 
 
-def _json(args: Namespace, account: Account, sizes: dict[str, int], result: dict[str, object]) -> str:
-    from symacct.report.record import input_record
-
-    given = input_record(account, args.graph, sizes) | {"assume": args.assume, "checkpoint": args.checkpoint}
-    return output.envelope("memory", given, result, convention=account.convention, policy=account.policy)
+def _json(args: Namespace, account: Account, sizes: dict[str, int], result: object) -> str:
+    given = output.given_graph(account, args.graph, sizes)
+    given |= {"assume": args.assume, "checkpoint": args.checkpoint}
+    return output.envelope(
+        "memory", given, result, order=account.graph.order, convention=account.convention,
+        policy=account.policy,
+    )  # fmt: skip

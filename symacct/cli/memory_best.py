@@ -26,8 +26,7 @@ def best(args: Namespace, accounts: Sequence[Account], sizes: Mapping[str, int])
         UsageError: there are several policies, or none whose segments have a name for their length.
     """
     from symacct.planning.best_integer import best_integer
-    from symacct.planning.best_segment import best_segment
-    from symacct.report.best_segment import best_record
+    from symacct.planning.best_segment import BestLength, best_segment
 
     account = accounts[0]
     named = account.policy.checkpoint.every is not None and account.policy.names
@@ -43,9 +42,11 @@ def best(args: Namespace, accounts: Sequence[Account], sizes: Mapping[str, int])
     whole = set(account.graph.order) <= sizes.keys()
     found = [(best_segment(bound, name), best_integer(bound, name) if whole else None) for name in PEAKS]
     if args.format == "json":
-        result = {one.quantity: best_record(one, integer, account.source.order) for one, integer in found}
-        given = {"target": args.graph, "at": {n: str(size) for n, size in sizes.items()}}
-        return output.envelope("memory", given, result, convention=account.convention, policy=account.policy)
+        result = {one.quantity: BestLength(one, integer) for one, integer in found}
+        return output.envelope(
+            "memory", {"target": args.graph, "at": dict(sizes)}, result, order=account.source.order,
+            convention=account.convention, policy=account.policy,
+        )  # fmt: skip
     return "\n\n".join(_shown(args.format, one, integer, account.source.order) for one, integer in found)
 
 

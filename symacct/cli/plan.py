@@ -100,7 +100,7 @@ def add_devices(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Plan, and write the plan."""
     from symacct.planning.plan import check_workload, plan
-    from symacct.report.plan import plan_markdown, plan_record, plan_text
+    from symacct.report.plan import plan_markdown, plan_text
 
     policy = read_policy(args)
     check_workload(policy)
@@ -110,7 +110,7 @@ def run(args: Namespace) -> int:
         tokens=args.tokens, time=args.time, mfu=args.mfu, price=args.price,
     )  # fmt: skip
     if args.format == "json":
-        output.write(envelope("plan", args, account, policy, plan_record(made)))
+        output.write(envelope("plan", args, account, policy, made))
     else:
         output.write(plan_text(made, output.width()) if args.format == "text" else plan_markdown(made))
     return 0
@@ -199,9 +199,7 @@ INPUTS = (
 )  # fmt: skip
 
 
-def envelope(
-    command: str, args: Namespace, account: Account | None, policy: Policy, result: dict[str, Any]
-) -> str:
+def envelope(command: str, args: Namespace, account: Account | None, policy: Policy, result: object) -> str:
     """Return the JSON of a plan or a utilisation."""
     given = {name: getattr(args, name) for name in INPUTS if getattr(args, name, None) not in (None, [])}
     convention = None if account is None else account.convention

@@ -182,11 +182,10 @@ def _shown(args: Namespace, verdict: Verdict, account: Account | None, written: 
 
 
 def _json(args: Namespace, verdict: Verdict, account: Account | None, written: dict[str, str]) -> str:
-    from symacct.report.record import input_record
-    from symacct.report.verdict_record import verdict_record
-
     order = () if account is None else account.graph.order
-    given: dict[str, Any] = {"target": None} if account is None else input_record(account, args.what[0], {})
+    given: dict[str, Any] = {"target": None}
+    if account is not None:
+        given = output.given_graph(account, args.what[0], {})
     given |= {
         "claim": args.what[-1],
         "at": args.at,
@@ -198,7 +197,9 @@ def _json(args: Namespace, verdict: Verdict, account: Account | None, written: d
     return output.envelope(
         "prove",
         given,
-        verdict_record(verdict, order) | {"written": written},
+        verdict,
+        order=order,
+        files=written,
         convention=None if account is None else account.convention,
         policy=None if account is None else account.policy,
     )
@@ -245,7 +246,7 @@ def _file(args: Namespace) -> int:
     from symacct.readers.claim_files import find_claim_file, read_claim_file, shipped_claim_files
     from symacct.readers.documents import documents
     from symacct.readers.files import list_graphs, list_models
-    from symacct.report.judged import judged_records, judged_table, tally
+    from symacct.report.judged import judged_table, tally
     from symacct.report.table import as_markdown, as_text
 
     target = args.what[0]
@@ -266,7 +267,7 @@ def _file(args: Namespace) -> int:
             "file": file.name,
             "about": file.about,
             "source": file.source,
-            "claims": judged_records(found),
+            "claims": found,
         }
         output.write(output.envelope("prove", {"target": target}, result))
     else:

@@ -93,18 +93,15 @@ def _made(args: Namespace) -> list[Roofline]:
 
 
 def _rendered(args: Namespace, mades: list[Roofline]) -> str:
-    from symacct.report.roofline import Page, markdown, rendered
-    from symacct.report.roofline_record import csv_of, record
+    from symacct.report.roofline import Page, csv_of, markdown, rendered
 
     if args.format == "json":
-        from symacct.report.record import input_record
-
         account = mades[0].account
-        given = input_record(account, args.graph, dict(mades[0].sizes)) | {"on": options.words(args.on)}
-        result = [record(one) for one in mades]
+        given = output.given_graph(account, args.graph, mades[0].sizes) | {"on": options.words(args.on)}
         return output.envelope(
-            "roofline", given, result, convention=account.convention, policy=account.policy
-        )
+            "roofline", given, mades, order=account.graph.order, convention=account.convention,
+            policy=account.policy,
+        )  # fmt: skip
     if args.format == "csv":
         return csv_of(mades)
     pages = [Page(one, math=args.format == "markdown") for one in mades]

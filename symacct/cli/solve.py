@@ -179,11 +179,10 @@ def _shown(args: Namespace, found: Solution, notes: list[str]) -> str:
 
 
 def _json(args: Namespace, found: Solution, notes: list[str]) -> str:
-    from symacct.report.record import input_record
-    from symacct.report.solve_record import solution_record
-
     account = found.asked.account
-    given: dict[str, Any] = {"target": None} if account is None else input_record(account, args.what, {})
+    given: dict[str, Any] = {"target": None}
+    if account is not None:
+        given = output.given_graph(account, args.what, {})
     given |= {
         "condition": args.what if args.given is None else args.given,
         "for": found.asked.name,
@@ -192,12 +191,14 @@ def _json(args: Namespace, found: Solution, notes: list[str]) -> str:
         "let": args.let,
         "assume": args.assume,
         "on": args.on,
+        "machine": notes,
     }
     order = () if account is None else account.graph.order
     return output.envelope(
         "solve",
         given,
-        solution_record(found, order) | {"machine": notes},
+        found,
+        order=order,
         convention=None if account is None else account.convention,
         policy=None if account is None else account.policy,
     )

@@ -19,7 +19,6 @@ from symacct.algebra.symbols import as_expr
 from symacct.errors import RuleError
 from symacct.nodes import Graph, Repeat, walk
 from symacct.peaks.folding import Event, Items, loops
-from symacct.peaks.forms import Form, Former
 from symacct.peaks.merging import merged
 from symacct.peaks.pieces import Composer, rest_symbol
 from symacct.peaks.runs import Run, net, runs
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from sympy import Expr, Symbol
 
     from symacct.peaks.folding import Size
+    from symacct.peaks.forms import Form
     from symacct.peaks.shaping import Shape
     from symacct.policy import Policy
 
@@ -83,7 +83,9 @@ def _formed(graph: Graph, policy: Policy, shape: Shape) -> Course:
     Raises:
         RuleError: they begin at a larger one.
     """
-    course = Course(graph, policy, shape, Former(shape, policy).form())
+    from symacct.peaks.cases import formed
+
+    course = formed(graph, policy, shape)
     known = {one: at for one in course.least if (at := course.restored(one)).is_number}
     if any(at < course.least[one] for one, at in known.items()):
         short = [one for one, at in known.items() if at < course.merged[one]]
@@ -172,7 +174,9 @@ class Course:
             RuleError: there is no one form for every value of the other counts.
         """
         shape = reduce(lambda shape, item: shape.at(*item), known.items(), self.shape)
-        return Course(self.graph, self.policy, shape, Former(shape, self.policy).form())
+        from symacct.peaks.cases import formed
+
+        return formed(self.graph, self.policy, shape)
 
     @cached_property
     def kept(self) -> dict[str, Expr]:
@@ -217,6 +221,11 @@ class Course:
         return Ring(self._formulas, self.starts(self.least))
 
     @cached_property
+    def plain(self) -> Ring:
+        """The same ring with sizes as they are, in which levels are added up."""
+        return Ring(self._formulas, self.starts(self.least), plain=True)
+
+    @cached_property
     def _formulas(self) -> tuple[Expr, ...]:
         found = dict.fromkeys((*(size.elements for size in self._sizes), *_turns(self.whole)))
         return tuple(dict.fromkeys(normal(substitute(e, self.shape.into)) for e in found))
@@ -229,16 +238,21 @@ class Course:
         """
         key = tuple(map(weigh, self._sizes))
         if key not in self._found:
-            self._found[key] = Contest(self.ring, self.counts).largest(self.levels(weigh))
+            found = Contest(self.plain, self.counts).largest(self.levels(weigh))
+            self._found[key] = tuple(map(self.plain.from_starts, found))
         return self._found[key]
 
     def levels(self, weigh: Callable[[Size], Fraction]) -> tuple[Poly, ...]:
-        """Return levels of which the peak is the largest, many of them never.
+        """Return levels of which the peak is the largest, many of them never: polynomials of the plain ring.
 
         Raises:
             RuleError: what depends on the iteration rises and falls again.
         """
-        return Composer(self.ring, weigh).piece(self.whole, self.shape.into).peaks
+        return self.composed(Composer(self.plain, weigh))
+
+    def composed(self, composer: Composer) -> tuple[Poly, ...]:
+        """Return the levels that a composer finds."""
+        return composer.piece(self.whole, self.shape.into).peaks
 
     @cached_property
     def _found(self) -> dict[tuple[Fraction, ...], tuple[Poly, ...]]:

@@ -21,7 +21,7 @@ from symacct.peaks.folding import Event, Items, folded, loops, unfolded, written
 from symacct.peaks.induction import settled
 from symacct.peaks.placement import placed
 from symacct.peaks.schedule import Schedule, scheduled, turn_symbol
-from symacct.peaks.shaping import completed, small_counts, varies
+from symacct.peaks.shaping import completed, derived_counts, reaching, small_counts, varies
 from symacct.peaks.timeline import choices_of
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from symacct.peaks.steps import Choices
     from symacct.policy import Checkpoint, Policy
 
-MOST_TURNS = 100
-"""How many turns of one loop are looked at before the search for those in the middle ends."""
+MOST_TURNS = 400
+"""How many turns of one loop, or of one segment, are looked at before the search for a middle ends."""
 
 MOST_ACTIONS = 60_000
 """How long a schedule may become in that search."""
@@ -138,8 +138,9 @@ class Former:
                 if (old := counts.get(one.name)) is not None:
                     wanted = old + max(2, old // 3) if least is None else least
                     raised[one.name] = max(raised[one.name], wanted)
-        raised = completed(self.shape, raised)
-        if raised == counts or max(raised.values()) > MOST_TURNS or len(schedule.actions) > MOST_ACTIONS:
+        own = max(turns for name, turns in raised.items() if name not in derived_counts(self.shape, raised))
+        raised = reaching(self.shape, raised)
+        if raised == counts or own > MOST_TURNS or len(schedule.actions) > MOST_ACTIONS:
             raise RuleError(
                 f"the schedule of graph {self.shape.graph.name} has no one form for every count",
                 where=", ".join(sorted({str(self.shape.back.get(str(c), c)) for c, _ in found.short})),

@@ -32,7 +32,7 @@ from symacct.algebra.symbols import as_expr
 from symacct.peaks.turns import BACKWARD, MICRO, turn_symbol
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Mapping
+    from collections.abc import Hashable, Iterable, Iterator, Mapping
 
     from sympy import Expr, Symbol
 
@@ -132,7 +132,12 @@ class _Search:
     def found(self) -> Settled:
         """Return zones, and the counts that are too small."""
         for storage in self.schedule.storages:
-            if not storage.fixed and not storage.forever:
+            if storage.fixed or storage.forever:
+                continue
+            if storage.whole:  # no turn reads it last: both ends lie near an end of the loops they are in
+                for at in (storage.born, storage.last):
+                    self._note(map(_near, self.positions[at][1:]))
+            else:
                 self._lives(storage.born, storage.last)
         restless = self._boundaries()
         instances = tuple(self._instances())
@@ -212,6 +217,10 @@ class _Search:
                 found
             ):  # near by chance at one turn, it would not be at the next
                 found, self.middle = nearest, max(self.middle, 2)
+        self._note(found)
+
+    def _note(self, found: Iterable[tuple[str, str, int]]) -> None:
+        """Note how many turns lie between two places, or between one and an end."""
         for known, loop, turns in found:
             counter = getattr(self, known)
             counter[loop] = max(counter[loop], turns)

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from sympy import Expr
 
     from symacct.algebra.condition import Condition
-    from symacct.algebra.sparse import Poly
+    from symacct.algebra.sparse import Poly, Ring
     from symacct.peaks.course import Course
 
 POINTS, TRIES = 20, 200
 ORDER = "memory.peak, memory.activations.peak, memory.activations"
 STEPS = (0, 1, 2, 3, 5, 17, 64, 300)
 
-Side = tuple["Sequence[Poly]", "Expr"]
-"""Candidates of a peak, and what it stands on."""
+Side = tuple["Ring", "Sequence[Poly]", "Expr"]
+"""Candidates of a peak in their ring, and what it stands on."""
 
 
 def check(course: Course, every: Side, saved: Side, kept: Expr, conditions: Sequence[Condition]) -> None:
@@ -38,12 +38,12 @@ def check(course: Course, every: Side, saved: Side, kept: Expr, conditions: Sequ
         DisagreementError: one is lower than it can be.
     """
     for point in _points(course, conditions):
-        peak, alive = (_largest(course, side, point) for side in (every, saved))
+        peak, alive = (_largest(side, point) for side in (every, saved))
         low = _number(kept, point)
         if not peak >= alive >= low >= 0:
             raise _broken(course, point, ORDER, peak, alive, low)
         more = _with_more_micro_batches(course, point)
-        if more is not None and (higher := _largest(course, every, more)) < peak:
+        if more is not None and (higher := _largest(every, more)) < peak:
             raise _broken(course, point, "memory.peak with a micro-batch more, and without", higher, peak)
 
 
@@ -100,12 +100,12 @@ def _added(found: dict[str, int], formulas: Mapping[str, Expr], point: Mapping[s
     return True
 
 
-def _largest(course: Course, side: Side, point: Mapping[str, int]) -> int | Fraction:
+def _largest(side: Side, point: Mapping[str, int]) -> int | Fraction:
     """Return the largest of the candidates at a point, with what they stand on."""
-    polys, beside = side
+    ring, polys, beside = side
     monomials = dict.fromkeys(powers for poly in polys for powers in poly)
     used = {at for powers in monomials for at, power in enumerate(powers) if power}
-    values = {at: _number(course.ring.bases[at], point) - course.ring.least[at] for at in used}
+    values = {at: _number(ring.bases[at], point) - ring.least[at] for at in used}
     worth = {p: prod(values[at] ** n for at, n in enumerate(p) if n) for p in monomials}
     return max(sum(c * worth[p] for p, c in poly.items()) for poly in polys) + _number(beside, point)
 

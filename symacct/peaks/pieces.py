@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from symacct.algebra.evaluate import substitute
 from symacct.algebra.maxima import undominated
 from symacct.algebra.normal import normal
-from symacct.algebra.sparse import Poly, degree, nonnegative, plus, product, put_in, whole
+from symacct.algebra.sparse import Poly, degree, plus, product, put_in, whole
 from symacct.algebra.summation import bernoulli
 from symacct.errors import RuleError
 from symacct.peaks.folding import Event
@@ -139,12 +139,13 @@ class Composer:
             return [first, last]
         step = plus(put_in(level, at, plus(e, one)), level, -1)
         bend = plus(put_in(step, at, plus(e, one)), step, -1)
-        if nonnegative(bend) or nonnegative({p: -c for p, c in step.items()}):
+        if self.ring.nonnegative(bend) or self.ring.nonnegative({p: -c for p, c in step.items()}):
             return [first, last]
-        if nonnegative(step):
+        if self.ring.nonnegative(step):
             return [last]
         ends = put_in(step, at, plus(total, one, -1))
-        if degree(level, at) == 2 and nonnegative({p: -c for p, c in bend.items()}) and nonnegative(ends):
+        falls = self.ring.nonnegative({p: -c for p, c in bend.items()})
+        if degree(level, at) == 2 and falls and self.ring.nonnegative(ends):
             return [last]  # its steps become smaller, and the last of them still goes up
         raise _humped(name)
 

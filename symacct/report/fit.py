@@ -164,7 +164,7 @@ def option_table(found: Fit, options: Iterable[Option]) -> Table:
 
 
 def _option_cells(one: Option) -> tuple[str, ...]:
-    sign = "≥ " if one.devices > 1 else ""
+    sign = f"{one.bound} " if one.bound else ""
     seconds = "" if one.seconds is None else sign + shown(as_expr(one.seconds), SECOND)
     ratio = "" if one.relative is None else digits(one.relative)
     count = f"{one.devices if one.fits else one.needed:,}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from symacct.execution.measure_calibrate import COPY
 from symacct.execution.measure_run import number
 from symacct.machines.machine import in_words
 from symacct.report.amount import SECOND, digits, shown
@@ -55,20 +54,15 @@ def _facts(made: Measurement) -> Iterator[tuple[str, str]]:
     yield "policy", account.policy.describe()
     yield "machine", f"{made.machine.name}: {made.machine.title}"
     for rate in made.rates:
-        yield rate_name(rate), f"{_amount(rate)} ({rate.note(made.setting)})"
+        yield rate.name, f"{_amount(rate)} ({rate.note(made.setting)})"
     yield "read", READ_AS
     if any(one.ratio is not None and one.ratio < 1 for run in made.runs for one in run.ops):
         yield "note", FASTER
     yield "left out of the prediction", "launching ops, and memory that is asked for and given back"
 
 
-def rate_name(rate: Rate) -> str:
-    """Return what a rate is of."""
-    return rate.what if rate.what == COPY else f"{rate.dtype} {rate.what}"
-
-
 def _amount(rate: Rate) -> str:
-    return brief(Fraction(round(rate.value)), "byte/second" if rate.what == COPY else "FLOP/second")
+    return brief(Fraction(round(rate.value)), rate.unit)
 
 
 def _at(run: Run) -> str:

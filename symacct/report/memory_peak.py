@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from symacct.algebra.condition import Condition, merge
 from symacct.algebra.evaluate import evaluate
@@ -56,6 +56,41 @@ class Peak:
     point: Mapping[str, int]
     given: bool
     when: tuple[Condition, ...]
+
+    @property
+    def location(self) -> Location | None:
+        """Where in the step it is; None where that was not looked for."""
+        if self.moment is None:
+            return None
+        iterations = tuple(Iteration(*one) for one in self.moment.turns)
+        return Location(self.moment.label, self.moment.phase, iterations, self.point, self.given)
+
+
+class Iteration(NamedTuple):
+    """One iteration of a loop: which, and of how many."""
+
+    loop: str
+    iteration: Expr
+    of: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where in a step a peak is.
+
+    Attributes:
+        op: which op runs then.
+        phase: in which pass.
+        iterations: of the loops around it.
+        looked_at: the sizes at which it was looked for.
+        given: whether these are all the sizes, given, and not ones that stand for the region.
+    """
+
+    op: str
+    phase: str
+    iterations: tuple[Iteration, ...]
+    looked_at: Mapping[str, int]
+    given: bool
 
 
 class Peaks:

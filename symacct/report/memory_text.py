@@ -11,7 +11,7 @@ from symacct.report.figures import percent, valued
 from symacct.report.memory_page import Memory, folded
 from symacct.report.memory_words import Words, times
 from symacct.report.plain import markdown_of, text_of
-from symacct.report.record import csv_of
+from symacct.report.quantities import csv_of
 from symacct.report.table import Column, Table
 from symacct.report.table import as_markdown as table_markdown
 from symacct.report.table import as_text as table_text

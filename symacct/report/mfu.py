@@ -1,10 +1,10 @@
-"""A utilisation for people and as a record."""
+"""A utilisation for people."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from symacct.report.plan import Group, entry_record, hanging, head, table
+from symacct.report.plan import Group, hanging, head, table
 from symacct.report.table import as_markdown, as_text
 
 if TYPE_CHECKING:
@@ -59,14 +59,3 @@ def mfu_markdown(made: Utilisation) -> str:
     """Return a utilisation in Markdown."""
     lines = [f"- {word}: {said}" if word else f"- {said}" for word, said in (*_head(made), *_facts(made))]
     return "\n".join([*lines, "", as_markdown(table(made.entries, GROUPS, math=True))])
-
-
-def mfu_record(made: Utilisation) -> dict[str, Any]:
-    """Return a utilisation as a record."""
-    return {
-        "model": None if made.subject is None else made.subject.name,
-        "machine": made.devices.name,
-        "quantities": {entry.name: entry_record(entry) for entry in made.entries},
-        "counted": dict(made.counted),
-        "notes": list(made.notes),
-    }

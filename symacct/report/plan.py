@@ -1,12 +1,12 @@
-"""A plan, or a utilisation, for people and as a record: each number with its formula and its unit."""
+"""A plan, or a utilisation, for people: each number with its formula and its unit."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from symacct.algebra.symbols import as_expr
 from symacct.errors import SymacctError
-from symacct.printers import escape, latex, text
+from symacct.printers import escape, latex
 from symacct.report.amount import SMALLEST, digits, shown
 from symacct.report.figures import COUNTED, valued
 from symacct.report.table import GAP, Column, Table, as_markdown, as_text, wrap
@@ -141,32 +141,3 @@ def plan_markdown(made: Plan) -> str:
         f"- {word}: {said}" if word else f"- {said}" for word, said in (*head(made.subject), *_facts(made))
     ]
     return "\n".join([*lines, "", as_markdown(table(made.entries, GROUPS, math=True))])
-
-
-def entry_record(entry: Entry) -> dict[str, Any]:
-    """Return a number: exact, as text, with its formula, its bound, and how it is shown to people."""
-    value = text(as_expr(entry.value))
-    return {
-        "symbol": entry.symbol,
-        "expr": entry.formula or value,
-        "unit": str(entry.unit),
-        "latex": as_latex(entry.formula) or latex(as_expr(entry.value)),
-        "when": [],
-        "terms": [],
-        "value": value,
-        "bound": entry.bound,
-        "shown": cell(entry),
-        "about": entry.about,
-    }
-
-
-def plan_record(made: Plan) -> dict[str, Any]:
-    """Return a plan as a record; a number that cannot be said is among the absent ones, with the reason."""
-    return {
-        "model": made.subject.name,
-        "at": {name: str(size) for name, size in made.subject.at},
-        "quantities": {entry.name: entry_record(entry) for entry in made.entries},
-        "absent": dict(made.absent),
-        "binds": list(made.binds),
-        "notes": list(made.notes),
-    }

@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING
 from symacct.evaluation.operations import TENSOR
 from symacct.evaluation.rates import Rates, ridge
 from symacct.evaluation.roofline import VERDICTS, Roofline, verdict
-from symacct.evaluation.timing import MEMORY
+from symacct.evaluation.timing import MEMORY, quantity
 from symacct.printers import latex, text
 from symacct.report.amount import SECOND, as_fraction, digits, shown
 from symacct.report.factor import factored
 from symacct.report.figures import percent, shares
 from symacct.report.roofline_words import brief, condition, sourced
-from symacct.report.table import GAP, Column, Table, as_markdown, as_text, wrap
+from symacct.report.table import GAP, Column, Table, as_csv, as_markdown, as_text, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sympy import Expr
 
-    from symacct.evaluation.operations import Load
     from symacct.evaluation.regions import Region
     from symacct.evaluation.timing import Timed, Timing
 
 AT_LEAST, AT_MOST = "≥ ", "≤ "
 FEW = 3
+HEAD = ("machine", "op", "phase", "path", "flops", "bytes", "time_s", "bound_by", "at_least", "formula")
 SYMBOLS = "rates of contractions, of other work, and of bytes; I = P/W_mem, I_v = V/W_mem"
 CHOSEN = "the data chooses what some ops read: their bytes are at most these"
 LEFT_OUT = "communication, and launching ops"
@@ -91,9 +91,9 @@ class Page:
     def _bounded(self, said: str, sign: str) -> str:
         return sign + said if self.made.time.notes else said
 
-    def region(self, found: Region | None, load: Load | None) -> str:
+    def region(self, found: Region | None) -> str:
         """Return where it is memory-bound: ``B < 345.15``."""
-        return "" if found is None else condition(found, self.made.ridge_symbol(load), self.order)
+        return "" if found is None else condition(found, self.order)
 
     # ---- tables ----
 
@@ -134,7 +134,7 @@ class Page:
             self._bounded(self.larger(one), AT_LEAST) if symbolic else self.time(one.expr),
             percent(share),
             verdict(one),
-            self.region(self.made.region(one), next(iter(op.loads), None)),
+            self.region(self.made.region(one)),
         )
 
     def totals(self) -> list[tuple[str, str]]:
@@ -196,7 +196,7 @@ class Page:
             lines.append(("the graph", said))
         whole = made.whole_region()
         if whole is not None:
-            lines.append(("memory-bound iff", self.region(whole, made.main_load)))
+            lines.append(("memory-bound iff", self.region(whole)))
         return lines
 
     def levels(self) -> Table | None:
@@ -212,7 +212,7 @@ class Page:
                 str(level.figure),
                 "" if peak is None else digits(peak.value / level.figure.value),
                 self.time(level.seconds),
-                VERDICTS.get(level.binds or "", ""),
+                level.verdict or "",
             )
             for level in made.levels
         ]
@@ -283,3 +283,23 @@ def markdown(pages: Sequence[Page]) -> str:
         levels = page.levels()
         blocks.append("\n".join([*lines, "", as_markdown(levels)] if levels else lines))
     return "\n\n".join(blocks)
+
+
+def csv_of(mades: Sequence[Roofline]) -> str:
+    """Return a row for each op on each machine; the last of a machine is the whole graph."""
+    rows: list[tuple[str, ...]] = [HEAD]
+    for made in mades:
+        machine = "" if made.machine is None else made.machine.name
+        order = made.account.graph.order
+        symbolic = quantity(made.account, made.machine, made.main, over=made.over, symbolic=True)
+        bound = "yes" if made.time.notes else "no"
+        formulas = [text(expr, order) for _, expr in symbolic.terms]
+        for one, formula in zip(made.time.timings, formulas, strict=True):
+            op = one.operation
+            cells = (text(op.flops, order), text(op.moved, order), text(one.expr, order))
+            path = "/".join(op.path)
+            rows.append((machine, op.label, op.phase, path, *cells, verdict(one), bound, formula))
+        said = made.verdict or ""
+        cells = (text(made.flops, order), text(made.moved, order), text(made.time.expr, order))
+        rows.append((machine, made.main, "", "", *cells, said, bound, ""))
+    return as_csv(rows)
