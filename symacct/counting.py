@@ -109,7 +109,7 @@ class Counting:
         found: dict[str, list[Expr]] = {}
         for (primitive, dims), times in self.tally.items():
             found.setdefault(primitive, []).append(sizes[dims] * times)
-        return {primitive: total(terms) for primitive, terms in found.items()}
+        return {name: normal(terms[0]) if len(terms) == 1 else total(terms) for name, terms in found.items()}
 
     def each(self, primitive: str, *operands: Any, plain: bool = False) -> Sized:
         """Count a primitive once for each element, unless all operands are plain or numbers."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sympy import Basic
@@ -17,6 +18,7 @@ from symacct.algebra.evaluate import evaluate, substitute
 from symacct.algebra.symbols import as_expr
 from symacct.counting import PLAIN, Counting
 from symacct.errors import RuleError
+from symacct.tensor import value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -227,11 +229,13 @@ class Op(ABC):
         Raises:
             RuleError: ``run`` does what has no count.
         """
-        return _counted(self, self.run, ins, outs) if self.whole is None else {self.whole: outs[0].numel}
+        if self.whole is not None:
+            return {self.whole: outs[0].numel}
+        return _counted(self, _nameless(ins), _nameless(outs), again=False)
 
     def recomputed(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Counts:
         """Return the part of the counts that repeats forward work."""
-        return _counted(self, self.again, ins, outs)
+        return _counted(self, _nameless(ins), _nameless(outs), again=True)
 
     def words(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> tuple[tuple[str, ...], ...]:
         """Return the op's own names of the axes of its inputs and outputs: equal names are one axis."""
@@ -307,13 +311,18 @@ class Kept:
     """(reason, elements, dtype) for copies that torch makes and the graph has no tensor for."""
 
 
-def _counted(op: Op, run: Callable[[Call], Any], ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Counts:
+def _nameless(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    return tuple(value(t.axes, t.dims, t.dtype, t.mask) for t in tensors)
+
+
+@lru_cache(maxsize=1 << 12)
+def _counted(op: Op, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], *, again: bool) -> Counts:
     """Return what is counted when arrays that know their sizes alone are run."""
     contracted = op.contracted()
     xp = Counting(products=bool(contracted), rows="chain" in contracted and "row_chain" not in contracted)
     arrays = [xp.array(t.dims, plain=t.dtype in PLAIN) for t in ins]
     try:
-        run(Call(xp, arrays, ins, outs, as_expr))
+        (op.again if again else op.run)(Call(xp, arrays, ins, outs, as_expr))
     except TypeError as error:
         raise RuleError(
             f"{type(op).__name__} cannot be counted: its run needs to know a size",

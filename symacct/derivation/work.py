@@ -9,7 +9,7 @@ from sympy import Add
 
 from symacct.algebra.evaluate import substitute
 from symacct.algebra.normal import normal, product, total
-from symacct.algebra.symbols import symbol
+from symacct.algebra.symbols import as_expr, symbol
 from symacct.derivation.ranges import over
 from symacct.derivation.static import trained
 from symacct.derivation.storage import Storage
@@ -108,17 +108,13 @@ class _Counted:
 
     def rows(self, phase: str, ways: Sequence[Counts], matmul: frozenset[str]) -> Iterator[Row]:
         """Yield a row for each primitive; ``ways`` are the counts with full, half and allowed pairs."""
-        full, half, exact = ways
-        names = tuple(r.name for r in self.path)
-        node = self.node
-        for primitive, count in full.items():
-            whole = over(count, self.path)
-            others = [
-                whole if way[primitive] is count else over(way[primitive], self.path) for way in (half, exact)
-            ]
+        names, node = tuple(r.name for r in self.path), self.node
+        summed = {n: over(n, self.path) for n in dict.fromkeys(n for way in ways for n in way.values())}
+        for primitive, count in ways[0].items():
+            whole, half, exact = (summed[way[primitive]] for way in ways)
             yield Row(
                 node.label, node.of or node.label, names, phase, node.op.kind, self.outs[0].dtype, primitive,
-                count, whole, others[0], others[1], primitive in matmul, self.between,
+                count, whole, half, exact, primitive in matmul, self.between,
             )  # fmt: skip
 
 
@@ -187,18 +183,21 @@ def _each_way(counts: Counts, pairs: Pairs | None) -> Ways:
     """
     if pairs is None:
         return (counts,) * 3
+    known = {count: _scaled(count, pairs) for count in dict.fromkeys(counts.values())}
+    full, half, exact = ({p: known[n][place] for p, n in counts.items()} for place in range(3))
+    return full, half, exact
+
+
+def _scaled(count: Expr, pairs: Pairs) -> tuple[Expr, Expr, Expr]:
     back = {QUERIES: pairs.rows, KEYS: pairs.cols}
-    full, half, exact = {}, {}, {}
-    for primitive, count in counts.items():
-        terms = Add.make_args(normal(count))
-        per_pair = total(t for t in terms if t.free_symbols >= PAIR)
-        rest = total(t for t in terms if not t.free_symbols >= PAIR)
-        full[primitive] = half[primitive] = exact[primitive] = substitute(count, back)
-        if per_pair != 0:
-            half[primitive], exact[primitive] = (
-                normal(substitute(per_pair * (some / pairs.full) + rest, back))
-                for some in (pairs.half, pairs.allowed)
-            )
+    full = substitute(count, back)
+    terms = Add.make_args(count)
+    per_pair = [t for t in terms if t.free_symbols >= PAIR]
+    if not per_pair:
+        return (full,) * 3
+    each = substitute(total(per_pair), back)
+    rest = full - each if len(per_pair) < len(terms) else as_expr(0)
+    half, exact = (normal(each * (some / pairs.full) + rest) for some in (pairs.half, pairs.allowed))
     return full, half, exact
 
 
