@@ -91,7 +91,7 @@ def _given_device(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.long][name in QUICK :]) for name in TEXTS]
+    "name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.long) for name in TEXTS]
 )
 @pytest.mark.usefixtures("_given_device")
 def test_commands_print_what_is_shown(name, shell):
