@@ -433,6 +433,7 @@ ALTERNATING = ["wf" * 4, ("wwf" * 3)[:8], "ffwwwww"]
 """As in gemma-2, in gemma-3 with a rest, and with the first layers of another kind as in deepseek."""
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kinds", ALTERNATING)
 def test_configurations_of_layers_of_two_kinds_are_checked_with_torch(kinds):
     policies = [Policy(FP32, checkpoint=checkpoint(one)) for one in ("every:1", "every:3")]
@@ -440,6 +441,7 @@ def test_configurations_of_layers_of_two_kinds_are_checked_with_torch(kinds):
     assert found.passed, [row for row in found.rows if row.verdict != "equal"][:3]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kinds", ALTERNATING)
 @pytest.mark.parametrize("policy", ["every:1", "every:2", "every:3", "sqrt", "store-nothing"])
 def test_windows_change_nothing_of_what_is_kept_between_layers(kinds, policy):

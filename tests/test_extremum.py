@@ -14,6 +14,7 @@ from symacct.report.verdict import facts_of
 from symacct.report.verdict_record import point_record
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("claim", "outcome"),
     [
@@ -86,6 +87,7 @@ BEST = [
 ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("claim", BEST)
 def test_a_counterexample_satisfies_every_hypothesis(claim):
     """Both lengths are allowed at its sizes, and each value is the one at the length it stands beside."""
