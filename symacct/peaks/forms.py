@@ -139,9 +139,10 @@ class Former:
                 if (old := counts.get(one.name)) is not None:
                     wanted = old + max(2, old // 3) if least is None else least
                     raised[one.name] = max(raised[one.name], wanted)
-        own = max(turns for name, turns in raised.items() if name not in derived_counts(self.shape, raised))
+        made = derived_counts(self.shape, raised)
+        most = max((turns for name, turns in raised.items() if name not in made), default=0)
         raised = reaching(self.shape, raised)
-        if raised == counts or own > MOST_TURNS or len(schedule.actions) > MOST_ACTIONS:
+        if raised == counts or most > MOST_TURNS or len(schedule.actions) > MOST_ACTIONS:
             raise RuleError(
                 f"the schedule of graph {self.shape.graph.name} has no one form for every count",
                 where=", ".join(sorted({str(self.shape.back.get(str(c), c)) for c, _ in found.short})),
