@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import lru_cache
-from itertools import repeat
+from itertools import combinations, islice, repeat
 from math import lcm, prod
 from operator import ge, mul
 from typing import TYPE_CHECKING
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
     from symacct.algebra.sparse import Ring
 
-POINTS, FEW = 240, 24
+POINTS = 240
 STEPS = (0, 1, 2, 5, 17, 64, 300, 2_000, 40_000, 10**6)
+LARGE, MOST_CORNERS = 10_000, 120
 MOST_NEAR, MORE = 3, 6
 MOST_PROGRAMS = 16
 MOST_WINNERS = 12
@@ -101,7 +102,7 @@ class Contest:
         """
         if len(polys) < 2:
             return list(polys)
-        values = list(zip(*self._values(polys, FEW), strict=True))
+        values = list(zip(*self._values(polys, self._corners(polys)), strict=True))
         kept: list[int] = []
         for at in sorted(range(len(polys)), key=lambda at: -sum(values[at])):
             above = (one for one in kept if all(map(ge, values[one], values[at])))
@@ -133,8 +134,8 @@ class Contest:
             return True
         both = [*sides[0], *sides[1]]
         split = len(sides[0])
-        for many in (FEW, POINTS):
-            table = self._values(both, many)
+        for at in (self._corners(both), None):
+            table = self._values(both, at)
             if any(max(row[:split]) != max(row[split:]) for row in table):
                 return False
         covered = all(
@@ -155,8 +156,20 @@ class Contest:
             self.below(polys[at], [polys[one] for one in nearest.to(at, n)]) for n in (MOST_NEAR, MORE)
         )
 
-    def _values(self, polys: Sequence[Poly], many: int = POINTS) -> list[list[int]]:
-        """Return the values of all candidates at the points, times a common denominator."""
+    def _corners(self, polys: Sequence[Poly]) -> list[tuple[int, ...]]:
+        """Return points at which two generators are large, and all others as small as they may be."""
+        used = [
+            at for at in range(len(self.ring.bases)) if any(powers[at] for poly in polys for powers in poly)
+        ]
+        pairs = islice(combinations(used, 2), MOST_CORNERS)
+        unit = [0] * len(self.ring.bases)
+        return [
+            tuple(unit),
+            *(tuple(LARGE if at in pair else 0 for at in range(len(unit))) for pair in pairs),
+        ]
+
+    def _values(self, polys: Sequence[Poly], at: Sequence[Sequence[int]] | None = None) -> list[list[int]]:
+        """Return the values of all candidates at some points, or all, times a common denominator."""
         scale = lcm(*(c.denominator for poly in polys for c in poly.values()))
         monomials = {p: at for at, p in enumerate(dict.fromkeys(p for poly in polys for p in poly))}
         factors = [tuple((place, power) for place, power in enumerate(p) if power) for p in monomials]
@@ -165,10 +178,10 @@ class Contest:
             for poly in polys
         ]
         found = []
-        for point in points(len(self.ring.bases), many):
+        for point in points(len(self.ring.bases)) if at is None else at:
             real = [x + (place in self.sizes) for place, x in enumerate(point)]
             values = [prod(real[place] ** power for place, power in one) for one in factors]
-            found.append([sum(map(mul, cs, map(values.__getitem__, at))) for at, cs in tables])
+            found.append([sum(map(mul, cs, map(values.__getitem__, which))) for which, cs in tables])
         return found
 
     def below(self, poly: Poly, others: Sequence[Poly]) -> bool:
