@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import lru_cache
-from itertools import combinations, islice, repeat
+from itertools import combinations, compress, islice, repeat
 from math import lcm, prod
-from operator import ge, mul
+from operator import mul
 from typing import TYPE_CHECKING
 
 from symacct.algebra.feasible import weights
@@ -103,10 +103,11 @@ class Contest:
         if len(polys) < 2:
             return list(polys)
         values = list(zip(*self._values(polys, self._corners(polys)), strict=True))
+        above = _above(values)
         kept: list[int] = []
         for at in sorted(range(len(polys)), key=lambda at: -sum(values[at])):
-            above = (one for one in kept if all(map(ge, values[one], values[at])))
-            if not any(self.ring.nonnegative(plus(polys[one], polys[at], -1)) for one in above):
+            others = (one for one in kept if above[at] >> one & 1)
+            if not any(self.ring.nonnegative(plus(polys[one], polys[at], -1)) for one in others):
                 kept.append(at)
         return [polys[at] for at in sorted(kept)]
 
@@ -249,14 +250,26 @@ def undominated(candidates: Sequence[Poly]) -> tuple[Poly, ...]:
     ({(0,): 2}, {(1,): 1})
     """
     monomials = tuple(dict.fromkeys(powers for poly in candidates for powers in poly))
-    rows = [tuple(map(poly.get, monomials, repeat(0))) for poly in candidates]
-    totals = list(map(sum, rows))
-    kept: list[int] = []
-    for at in sorted(range(len(rows)), key=lambda at: -totals[at]):  # the larger ones first
-        row = rows[at]
-        if not any(all(map(ge, rows[one], row)) for one in kept):
-            kept.append(at)
-    return tuple(candidates[at] for at in sorted(kept))
+    distinct: dict[tuple[int | Fraction, ...], Poly] = {}
+    for poly in candidates:
+        distinct.setdefault(tuple(map(poly.get, monomials, repeat(0))), poly)
+    own = (above == 1 << at for at, above in enumerate(_above(list(distinct))))
+    return tuple(compress(distinct.values(), own))
+
+
+def _above(rows: Sequence[Sequence[int | Fraction]]) -> list[int]:
+    """Return, for each row, which ones have nowhere a smaller number: a set as the bits of an integer."""
+    found = [(1 << len(rows)) - 1] * len(rows)
+    for column in zip(*rows, strict=True):
+        alike: dict[int | Fraction, int] = {}
+        for at, value in enumerate(column):
+            alike[value] = alike.get(value, 0) | 1 << at
+        if len(alike) > 1:
+            so_far = 0
+            for value in sorted(alike, reverse=True):
+                so_far = alike[value] = alike[value] | so_far
+            found = [each & alike[value] for each, value in zip(found, column, strict=True)]
+    return found
 
 
 @lru_cache(maxsize=64)

@@ -288,7 +288,7 @@ class Course:
                 known[powers] = self.restored(self.plain.monomial(powers))
             return known[powers]
 
-        polys = map(lambda poly: self.plain.shifted(poly, -1), self.largest(weigh))
+        polys = (self.plain.shifted(poly, -1) for poly in self.largest(weigh))
         terms = ((Mul(from_number(c), meant(powers)) for powers, c in poly.items()) for poly in polys)
         return tuple(normal(Add(*each, beside)) for each in terms)
 
