@@ -13,7 +13,7 @@ from time import perf_counter, process_time
 import symacct
 from symacct.build import Builder
 from symacct.cli.main import main as main_of_symacct
-from symacct.peaks import forms
+from symacct.peaks.forms import forget
 from symacct.readers.files import list_graphs
 from symacct.terms import PEAKS
 
@@ -76,7 +76,7 @@ def peak(name, checkpoint):
 
 
 def ratio(name, checkpoint):
-    """Return how long a peak takes beside all sums of the same graph, in processor time, the best of three."""
+    """Return the processor time of all sums of a graph, and of its peak: the best of three, in seconds."""
     graph = symacct.load(name)
     sums = peaks = float("inf")
     for _ in range(3):
@@ -86,7 +86,7 @@ def ratio(name, checkpoint):
             if quantity not in PEAKS:
                 account[quantity]
         sums = min(sums, process_time() - start)
-        forms._KNOWN.clear()  # no form is taken over from another derivation
+        forget()  # no form is taken over from another derivation
         account = symacct.derive(graph, checkpoint=checkpoint)
         start = process_time()
         account["memory.peak"]

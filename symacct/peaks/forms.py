@@ -85,6 +85,11 @@ _KNOWN: deque[tuple[tuple[Shape, Checkpoint, Choices], Form]] = deque(maxlen=MOS
 """Forms that were found last: number formats and optimizers change bytes, not the schedule."""
 
 
+def forget() -> None:
+    """Forget the forms that were found, so that each is derived anew."""
+    _KNOWN.clear()
+
+
 @dataclass(frozen=True, slots=True)
 class Former:
     """Finds the form of a graph's schedule under a policy."""
