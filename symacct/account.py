@@ -19,6 +19,7 @@ from symacct.convention import CHOICES, Convention
 from symacct.convention import convention as named_convention
 from symacct.counts import may_be_zero
 from symacct.derivation.lora import adapted
+from symacct.displayed import rendered
 from symacct.errors import RuleError, UsageError, unknown
 from symacct.holdings import Holdings
 from symacct.nodes import Graph
@@ -212,14 +213,12 @@ class Account(Holdings, Mapping[str, Quantity]):
         )
 
     def _repr_latex_(self) -> str:
-        from symacct.report import latex
-
-        return latex(self)
+        found: str = rendered("latex", self)
+        return found
 
     def _repr_html_(self) -> str:
-        from symacct.report import html
-
-        return html(self)
+        found: str = rendered("html", self)
+        return found
 
 
 def derive(

@@ -46,6 +46,8 @@ class Quantity:
     when: tuple[Condition, ...] = ()
 
     __array_ufunc__: ClassVar[None] = None
+    _op_priority: ClassVar[float] = 1000.0
+    """By which sympy leaves arithmetic with its own expressions to a quantity, that no unit is lost there."""
 
     def __post_init__(self) -> None:
         """Bring the formula into normal form.

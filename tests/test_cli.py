@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from fractions import Fraction
 
 import pytest
 
@@ -111,36 +112,48 @@ def test_json_reads_back_to_the_account(run):
     assert status == 0
     assert list(made) == ["schema", "command", "input", "convention", "policy", "result"]
     assert (made["schema"], made["command"], made["input"]["at"]) == (
-        "symacct/1",
+        "symacct/2",
         "derive",
-        {"B": "2", "S": "8"},
+        {"B": 2, "S": 8},
     )
     for name, quantity in made["result"]["quantities"].items():
-        assert list(quantity) == ["expr", "unit", "latex", "when", "terms", "value"]
+        assert {"expr", "unit", "latex", "conditions", "terms", "value", "exact"} <= quantity.keys()
         expr = normal(read_formula(quantity["expr"], ["B", "S"]))
         assert same(expr, account[name].expr)
-        assert quantity["value"] == str(account.value(name, {"B": 2, "S": 8}))
+        assert quantity["exact"] == str(account.value(name, {"B": 2, "S": 8}))
         terms = [normal(read_formula(term["expr"], ["B", "S"])) for term in quantity["terms"]]
         assert same(sum(terms, expr * 0), expr)
     assert "flops.model" in made["result"]["quantities"]
 
 
-def floats(data):
-    """Yield every float in decoded JSON."""
+def floats(data, beside=None):
+    """Yield every float in decoded JSON, with the exact text beside it."""
     if isinstance(data, float):
-        yield data
+        yield data, beside
     if isinstance(data, dict | list):
         for item in data.values() if isinstance(data, dict) else data:
-            yield from floats(item)
+            yield from floats(item, data.get("exact") if isinstance(data, dict) else None)
 
 
-@pytest.mark.parametrize("words", [("derive", "moe", "--at", "B=2"), ("show", "moe"), ("list", "models")])
-def test_json_holds_no_floats(run, words):
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("derive", "moe", "--at", "B=2"),
+        ("derive", "llama-3-70b", "--at", "B=3,S=8192"),
+        ("roofline", "linear", "--on", "h100-sxm", "--at", "B=3,D=5,K=7"),
+        ("show", "moe"),
+        ("list", "models"),
+    ],
+)
+def test_a_float_has_its_exact_text_beside_it(run, words):
+    """The nearest float of a quotient, or of an integer that is too large to be one."""
     status, out, _ = run(*words, "--format", "json")
     assert status == 0
-    assert not list(floats(json.loads(out)))
+    for value, exact in floats(json.loads(out)):
+        assert value == float(Fraction(exact))
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("form", ["text", "markdown", "latex", "json", "csv"])
 @pytest.mark.parametrize("workload", ["train", "forward", "prefill", "decode"])
 def test_every_workload_has_every_format(run, form, workload):
@@ -227,12 +240,13 @@ def test_check_without_torch_says_how_to_install_it(run, monkeypatch):
     status, out, err = run("check", "relu")
     assert (status, out) == (2, "")
     assert err.startswith("executing a graph needs torch, which is not installed\n")
-    assert "pip install 'torch==2.13.0' numpy (in a checkout: pip install -e '.[torch]')" in err
+    assert "pip install 'torch>=2.5' numpy (in a checkout: pip install -e '.[torch]')" in err
 
 
 # ---- lists ----
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize("what", LISTS)
 @pytest.mark.parametrize("form", ["text", "markdown", "json", "csv"])
 def test_every_list_has_every_format(run, what, form):
@@ -402,6 +416,7 @@ REFUSALS = [
 ]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("wrong", "right", "complaint"), REFUSALS)
 def test_a_refusal_stands_beside_its_valid_neighbour(run, wrong, right, complaint):
     status, out, err = run(*wrong)
@@ -444,6 +459,7 @@ sys.exit(f"imported {heavy}" if heavy else status)
 """
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     "words", [["--help"], *(["list", what] for what in LISTS), *([verb, "--help"] for verb in VERBS)]
 )
@@ -453,6 +469,7 @@ def test_help_and_lists_start_no_engine(words):
     assert done.stdout
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_output_does_not_depend_on_the_hash_seed(form):
     words = [

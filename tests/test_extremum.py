@@ -11,9 +11,9 @@ from symacct.errors import SymacctError
 from symacct.proof.prove import prove
 from symacct.readers.files import load
 from symacct.report.verdict import facts_of
-from symacct.report.verdict_record import point_record
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("claim", "outcome"),
     [
@@ -86,6 +86,7 @@ BEST = [
 ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("claim", BEST)
 def test_a_counterexample_satisfies_every_hypothesis(claim):
     """Both lengths are allowed at its sizes, and each value is the one at the length it stands beside."""
@@ -110,4 +111,4 @@ def test_the_words_of_a_counterexample_name_both_lengths():
     """What is claimed and what gives less each have their value."""
     verdict = prove(derive(load("mlp"), checkpoint="every:k"), BEST[0])
     assert "36 at k = 2, as claimed, and 107/3 at k = 3/2" in str(facts_of(verdict, None))
-    assert point_record(verdict.decision.point)["places"] == ["2", "3/2"]
+    assert [str(place) for place in verdict.decision.point.places] == ["2", "3/2"]

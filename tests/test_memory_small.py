@@ -10,7 +10,7 @@ from symacct.algebra.evaluate import evaluate
 from symacct.algebra.normal import total
 from symacct.errors import RuleError
 from symacct.peaks.timeline import at_sizes, sizes_at, worst
-from symacct.report.memory_peak import Peaks
+from symacct.planning.peak_cases import Peaks
 
 CHAIN = {"L": "layers", "B": "rows", "D": "features"}
 
@@ -51,6 +51,7 @@ def two_heads():
     return b.build(linear(x, "h1"), b.sigmoid(linear(x, "h2")), x)
 
 
+@pytest.mark.few(13)
 @pytest.mark.parametrize("accumulate", [1, 2, 3])
 @pytest.mark.parametrize("layers", [1, 2, 3, 5])
 @pytest.mark.parametrize("graph", ["mlp", "deep_linear"])

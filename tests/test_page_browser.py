@@ -8,29 +8,28 @@ import random
 import re
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
 from importlib import resources
-from pathlib import Path
 
 import pytest
 from browser import Browser, Tab, found
 from page_oracle import expected
+from pages import page_of
+from shipped import NAMES as SHEETS
+from shipped import shipped_sheet
 
 from symacct.account import derive
 from symacct.cli.main import main
 from symacct.readers.files import load
 from symacct.sheet.data import Bench, Sheet
 from symacct.sheet.html import html_of
-from symacct.sheet.layout import read_layout, shipped_layouts
-from symacct.sheet.making import of_account, of_layout
+from symacct.sheet.making import of_account
 from symacct.sheet.page.words import WORDS
 
-pytestmark = pytest.mark.skipif(
-    found() is None, reason="no Chromium on this machine: apt-get install chromium"
-)
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(found() is None, reason="no Chromium on this machine: apt-get install chromium"),
+]
 
-PAGES = Path(__file__).parent.parent / "sheets"
-SHEETS = tuple(shipped_layouts())
 SETTINGS = 20
 CLOSE = 1e-9
 TRAIN = (("workload", ("train",)),)
@@ -66,13 +65,7 @@ def tab(browser):
 
 @pytest.fixture
 def lecture(tab):
-    return tab.open((PAGES / "lecture.html").as_uri())
-
-
-@cache
-def sheet_of(name):
-    """A shipped sheet, as Python knows it."""
-    return of_layout(read_layout(shipped_layouts()[name]))
+    return tab.open(page_of("lecture").as_uri())
 
 
 def data_of(page):
@@ -154,13 +147,13 @@ def says(there, value):
 @pytest.mark.parametrize("name", SHEETS)
 def test_the_page_says_what_python_says(browser, name):
     """At 20 random settings, set as a reader sets them: every number, the times, and what binds."""
-    page = (PAGES / f"{name}.html").read_text(encoding="utf-8")
+    page = page_of(name).read_text(encoding="utf-8")
     data, dice, compared = data_of(page), random.Random(name), 0
-    tab = Tab(browser).open((PAGES / f"{name}.html").as_uri())
+    tab = Tab(browser).open(page_of(name).as_uri())
     for _ in range(SETTINGS):
         texts, (sizes, choices, machine) = settings(data, dice)
         tab.call(SET, texts)
-        wanted = expected(sheet_of(name), sizes, choices, machine, data=data)
+        wanted = expected(shipped_sheet(name), sizes, choices, machine, data=data)
         wrong, count = differences(data, tab.call(SHOWN), choices, wanted)
         assert not wrong, (texts, wrong[:3])
         compared += count
@@ -171,7 +164,7 @@ def test_the_page_says_what_python_says(browser, name):
 
 def test_a_wrong_number_in_the_page_is_found(tab, tmp_path):
     """The comparison above can fail."""
-    page = (PAGES / "lecture.html").read_text(encoding="utf-8")
+    page = page_of("lecture").read_text(encoding="utf-8")
     data, dice = data_of(page), random.Random(3)
     row = next(one for one in data["rows"] if one["scope"] == "linear")
     result = row["variants"][""]["results"][0]
@@ -183,7 +176,7 @@ def test_a_wrong_number_in_the_page_is_found(tab, tmp_path):
     texts, (sizes, choices, machine) = settings(data, dice)
     tab.call(SET, texts)
     wrong, _ = differences(
-        data, tab.call(SHOWN), choices, expected(sheet_of("lecture"), sizes, choices, machine, data=data)
+        data, tab.call(SHOWN), choices, expected(shipped_sheet("lecture"), sizes, choices, machine, data=data)
     )
     assert [key for key, _, _ in wrong] == [f"{row['id']}//0"]
 
@@ -336,7 +329,7 @@ def test_what_is_no_size_gives_no_number(lecture, text):
 def test_a_condition_that_fails_is_said_and_nothing_else(lecture):
     """Heads must divide the features: where they do not, there is no number."""
     lecture.call(SET, [("gpt.a", "7", 0), ("gpt.h", "64", 0)])
-    row = next(one for one in data_of((PAGES / "lecture.html").read_text(encoding="utf-8"))["rows"]
+    row = next(one for one in data_of(page_of("lecture").read_text(encoding="utf-8"))["rows"]
                if one["scope"] == "gpt")  # fmt: skip
     shown = lecture.call(SHOWN)[f"{row['id']}/0"]
     assert "exact" not in shown
@@ -350,7 +343,7 @@ def test_a_condition_that_fails_is_said_and_nothing_else(lecture):
 
 def test_a_link_restores_what_was_set(browser, lecture):
     """In a fresh page of a fresh profile."""
-    data = data_of((PAGES / "lecture.html").read_text(encoding="utf-8"))
+    data = data_of(page_of("lecture").read_text(encoding="utf-8"))
     texts, _ = settings(data, random.Random(5))
     lecture.call(SET, texts)
     shown = lecture.call(SHOWN)
@@ -388,7 +381,7 @@ BAD_LINKS = [
 @pytest.mark.parametrize("bad", BAD_LINKS, ids=range(len(BAD_LINKS)))
 def test_a_bad_link_is_survived_and_named(tab, bad):
     """Its good part holds; the rest is left out, and said so; nothing in it is markup or script."""
-    tab.open(f"{(PAGES / 'lecture.html').as_uri()}#gpt.L=7&{bad}")
+    tab.open(f"{page_of('lecture').as_uri()}#gpt.L=7&{bad}")
     assert tab.call(MESSAGE).startswith("ignored in the link: ")
     assert len(tab.call(MESSAGE)) < 400
     field = tab.evaluate("[FIELDS.get('gpt.L').text, FIELDS.get('gpt.b').text === FIELDS.get('gpt.b').start]")
@@ -453,7 +446,7 @@ def test_every_sentence_of_the_script_has_its_chinese():
 @pytest.mark.parametrize("name", [f"{sheet}{lang}" for sheet in SHEETS for lang in ("", ".zh")])
 def test_a_page_asks_for_nothing_and_complains_of_nothing(tab, name):
     """One file, below 1 MB, opened from disk."""
-    path = PAGES / f"{name}.html"
+    path = page_of(name)
     assert path.stat().st_size < 1_000_000
     tab.open(path.as_uri())
     tab.call(SET, [(tab.evaluate("[...FIELDS.keys()][0]"), "2", 0.5)])
@@ -479,7 +472,7 @@ def test_the_policy_stops_other_scripts_and_requests(lecture):
 def test_without_the_script_the_sheet_reads(tab):
     """All rows, no empty controls."""
     tab.send("Emulation.setScriptExecutionDisabled", value=True)
-    tab.open((PAGES / "lecture.html").as_uri())
+    tab.open(page_of("lecture").as_uri())
     counted = "['tr[id]', 'input'].map((kind) => document.querySelectorAll(kind).length)"
     rows, inputs = tab.evaluate(counted)
     assert rows > 40
@@ -559,9 +552,8 @@ CELLS = """() => {
 @pytest.mark.parametrize("what", ["lecture", "transformer", "gpt", "llama"])
 def test_columns_are_as_wide_as_their_words(tab, tmp_path, what):
     """On each screen: no word is broken, and what is wider than its cell breaks or scrolls inside of it."""
-    path = PAGES / f"{what}.html"
+    path = page_of(what) if what in SHEETS else tmp_path / f"{what}.html"
     if what not in SHEETS:
-        path = tmp_path / f"{what}.html"
         account = derive(load(what))
         rows, many = of_account(account, {}, []), Sheet(what, "", (), benches=(Bench(what, account, TRAIN),))
         path.write_text(html_of(replace(many, about=rows[0], sections=rows[1])), encoding="utf-8")
@@ -591,7 +583,7 @@ BENCH = """() => {
 
 def test_a_choice_without_meaning_gives_way(tab):
     """Decoding keeps its numbers whatever is run again in training; sizes that it alone has come and go."""
-    tab.open((PAGES / "transformer.html").as_uri())
+    tab.open(page_of("transformer").as_uri())
     training = tab.call(BENCH)
     assert "t" not in training["shown"]
     assert "optimizer adamw" in training["about"]
@@ -607,7 +599,7 @@ def test_a_choice_without_meaning_gives_way(tab):
 
 def test_a_machine_without_a_bandwidth_keeps_the_rest(tab):
     """It cannot be chosen; a link that names it leaves quantities and memory, and says what is missing."""
-    tab.open((PAGES / "transformer.html").as_uri())
+    tab.open(page_of("transformer").as_uri())
     before = tab.call(BENCH)
     assert "lecture:a100" in before["off"]
     assert "h100-sxm" not in before["off"]
@@ -626,7 +618,7 @@ def meet(one, other):
 
 def test_the_largest_ops_have_names_that_do_not_meet(tab):
     """In the roofline, on a desk and on a phone; dots grow with the share of the time."""
-    tab.open((PAGES / "transformer.html").as_uri())
+    tab.open(page_of("transformer").as_uri())
     for width in (1280, 390):
         tab.resize(width)
         boxes = tab.evaluate("""[...document.querySelectorAll(".roofline text")].map((one) => {
@@ -657,7 +649,7 @@ WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWi
 def test_a_page_scrolls_up_and_down_alone(tab, name):
     """From a phone's 360 px on, with long numbers, with complaints, and with everything open."""
     tab.resize(360, 740)
-    tab.open((PAGES / f"{name}.html").as_uri())
+    tab.open(page_of(name).as_uri())
     keys = tab.evaluate(
         "[...FIELDS.values()].filter((one) => one.controls[0]?.type === 'number').map((one) => one.key)"
     )
@@ -703,7 +695,7 @@ CONTRAST = """() => {
 def test_text_stands_out_from_its_ground(tab, scheme):
     """By at least 4.5 to 1, messages too."""
     tab.media(scheme=scheme)
-    tab.open((PAGES / "lecture.html").as_uri())
+    tab.open(page_of("lecture").as_uri())
     tab.call(SET, [("linear.B", "0", 0)])
     *worst, (count, _) = tab.call(CONTRAST)
     assert count > 400

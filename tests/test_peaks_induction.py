@@ -8,7 +8,9 @@ from fractions import Fraction
 import pytest
 
 from symacct import derive
+from symacct.algebra.condition import Condition
 from symacct.algebra.evaluate import evaluate
+from symacct.algebra.symbols import as_expr, symbol
 from symacct.build import Builder
 from symacct.errors import DisagreementError, RuleError
 from symacct.execution.memory_points import points
@@ -64,6 +66,7 @@ def shifting(carries, *, chained=False, layers="L"):
     return b.build(b.repeat(layers, layer, (b.input("x", "B D"),) * carries)[0])
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("chained", [False, True], ids=["shift", "chain"])
 @pytest.mark.parametrize("carries", [1, 2, 5, 6, 9, 12])
 def test_carries_that_shift(carries, chained):
@@ -71,6 +74,7 @@ def test_carries_that_shift(carries, chained):
     check(account, {"B": 32, "D": 4, "F": 5, "L": 40}, {"B": 2, "D": 9, "F": 5, "L": 33})
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("policy", POLICIES, ids=str)
 def test_seven_carries_under_every_policy(policy):
     account = derive(shifting(7), precision="fp32", **policy)
@@ -89,6 +93,7 @@ def plain(layers, *conditions):
     return b.build(x)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("policy", [{}, {"checkpoint": "every:1"}, {"checkpoint": "every:k"}], ids=str)
 @pytest.mark.parametrize(
     ("layers", "sizes"),
@@ -129,6 +134,52 @@ def test_segments_as_many_as_long_may_be_many():
     """Five carries settle in segments of more than ten layers, of which there are as many."""
     account = derive(shifting(5, chained=True), precision="fp32", checkpoint="sqrt")
     check(account, *({"B": 3, "D": 5, "F": 7, "L": layers, "N": 1, "P": 1} for layers in (196, 441)))
+
+
+def square(b, x, name):
+    """Multiply by a weight as wide as it is high."""
+    return b.einsum("B E, E D -> B D", x, b.weight(name, "E D", E="D"))
+
+
+def test_one_size_counts_segments_and_a_repeat_inside():
+    """The repeat inside needs more turns than the segments: there are more of these then."""
+    b = Builder("net", "B D N")
+
+    def layer(x, y):
+        def inner(p, q):
+            return q, square(b, p, "mix") + q
+
+        return b.repeat("N", inner, (b.gelu(x), y), name="inner")
+
+    start = tuple(square(b, b.input(name, "B D"), f"{name}/in") for name in "xy")
+    graph = b.build(b.repeat("N", layer, start, name="outer")[0])
+    account = derive(graph, precision="fp32", checkpoint="every:2")
+    check(account, *({"B": 3, "D": 5, "N": turns} for turns in (10, 12, 22)))
+
+
+@pytest.mark.parametrize("policy", ["every:1", "every:2", "sqrt"])
+def test_one_size_counts_segments_that_are_few(policy):
+    """Few segments leave no count of the repeat inside that could be raised."""
+    b = Builder("net", "B D N")
+
+    def layer(x):
+        return b.repeat("N", b.tanh, b.gelu(x), name="inner")
+
+    graph = b.build(b.repeat("N", layer, b.weight("start", "B D"), name="outer"))
+    account = derive(graph, precision="fp32", checkpoint=policy)
+    check(account, *({"B": 3, "D": 5, "N": turns} for turns in (36, 64)))
+
+
+def test_an_end_that_gets_no_gradient_may_be_long():
+    """Nine values move up, the last one made of the first and the third: many turns reach each of them."""
+    b = Builder("net", "B D L")
+
+    def layer(*xs):
+        return (*xs[1:], square(b, xs[0], "mix") + xs[2])
+
+    start = tuple(square(b, b.input(name, "B D"), f"{name}/in") for name in "pqrstuvwy")
+    account = derive(b.build(b.repeat("L", layer, start)[0]), precision="fp32")
+    check(account, {"B": 3, "D": 5, "L": 190}, {"B": 7, "D": 2, "L": 205})
 
 
 def test_values_that_trade_places_have_no_formula():
@@ -183,3 +234,57 @@ def test_a_peak_below_what_is_saved_is_no_number(monkeypatch):
     with pytest.raises(DisagreementError) as caught:
         account["memory.peak"]
     assert caught.value.graph.name == "net"
+
+
+def turning(count, body, least):
+    """An inner repeat whose number of iterations depends on the outer one, and on a size of its own."""
+    b = Builder("net", "B D L N")
+    b.require(Condition("at_least", symbol("N"), least))
+
+    def layer(i, x):
+        return b.repeat(count(i), lambda p: body(b, p, x), b.gelu(x), name="inner")
+
+    return b.build(b.repeat("L", layer, b.gelu(b.input("x", "B D", grad=True)), index="i", name="outer"))
+
+
+L, N = symbol("L"), symbol("N")
+TURNING = {
+    "empty at N = 5": (lambda i: (N - 5) * (i + 1), as_expr(5)),
+    "empty at N = 4": (lambda i: (N - 4) * (i + 2), as_expr(4)),
+    "empty at N = L": (lambda i: (N - L) * (i + 1), L),
+    "negative below L": (lambda i: 3 * (N - i), L),
+    "falling to N - L + 1": (lambda i: N - i, L),
+    "empty in the first": (lambda i: N * i, as_expr(1)),
+}
+"""Counts that are 0, or less, at some sizes and at others not."""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", TURNING)
+@pytest.mark.parametrize("policy", [{}, {"checkpoint": "every:1"}, {"checkpoint": "store-nothing"}], ids=str)
+@pytest.mark.parametrize("body", [lambda b, p, x: p + x, lambda b, p, x: b.gelu(p)], ids=["sum", "gelu"])
+def test_a_loop_that_is_empty_by_chance_is_not_folded_away(kind, policy, body):
+    """At every size where a formula is said to hold it is what each iteration written out comes to."""
+    count, least = TURNING[kind]
+    account = derive(turning(count, body, least), precision="fp32", **policy)
+    tried = 0
+    for sizes in ({"B": 2, "D": 3, "L": a, "N": b} for a in (1, 2, 5, 9, 13) for b in (5, 8, 14, 23)):
+        if not least.subs(sizes) <= sizes["N"]:
+            continue
+        try:
+            found = {name: account[name] for name in ("memory.peak", "memory.activations.peak")}
+        except RuleError:
+            return
+        if all(one.holds(sizes) for quantity in found.values() for one in quantity.when):
+            tried += 1
+            check(account, sizes)
+    assert tried
+
+
+def test_a_form_that_does_not_hold_further_on_is_refused(monkeypatch):
+    """Planted: with loops left empty the counts that the form is tried at beside show it."""
+    monkeypatch.setattr(forms, "thick", lambda shape, counts: {**counts, "N": max(counts["N"], 5)})
+    monkeypatch.setattr(forms, "small_counts", lambda shape: {"L": 5, "N": 5})
+    account = derive(turning(TURNING["empty at N = 5"][0], lambda b, p, x: b.gelu(p), as_expr(5)))
+    with pytest.raises(RuleError, match="no one form"):
+        account["memory.peak"]

@@ -7,9 +7,10 @@ import random
 import re
 from fractions import Fraction
 from html.parser import HTMLParser
-from pathlib import Path
 
+import pages
 import pytest
+from shipped import shipped_sheet
 
 from symacct import formats
 from symacct.cli.main import main
@@ -31,7 +32,6 @@ from symacct.syntax import parse, walk
 from symacct.units import is_unit, read_unit
 
 KINDS = ("text", "latex", "mathml")
-GOLDENS = Path(__file__).parent.parent / "sheets"
 UNITS = ("byte", "FLOP/s", "FLOP/(param*token)", "GB", "%")
 NAMES = ("B", "D", "L", "d_ff", "n_kv_heads", "beta", "h")
 CALLS = {
@@ -133,16 +133,13 @@ def random_formulas(count, seed=0):
 @pytest.fixture(scope="module")
 def shipped():
     """Each sheet that ships, in both languages."""
-    return {
-        (name, lang): of_layout(read_layout(path), lang=lang)
-        for name, path in shipped_layouts().items()
-        for lang in ("en", "zh")
-    }
+    return {(name, lang): shipped_sheet(name, lang) for name in shipped_layouts() for lang in ("en", "zh")}
 
 
 # ---- print, read, prove identical ----
 
 
+@pytest.mark.long
 def test_every_formula_of_every_shipped_sheet_says_what_was_meant(shipped):
     maths = [(row.name, one) for (_, lang), sheet in shipped.items() if lang == "en"
              for row in sheet.rows for one in row.maths]  # fmt: skip
@@ -151,6 +148,7 @@ def test_every_formula_of_every_shipped_sheet_says_what_was_meant(shipped):
     assert not wrong
 
 
+@pytest.mark.long
 def test_random_formulas_say_what_was_meant():
     """By the check that sheets make, and by plain arithmetic."""
     for number, one in enumerate(random_formulas(300)):
@@ -536,6 +534,7 @@ def test_hostile_text_stays_text_in_markdown(hostile):
     assert bars == {6}
 
 
+@pytest.mark.long
 def test_a_file_of_its_own_needs_no_network(shipped):
     made = html_of(shipped["lecture", "zh"])
     page = Tags()
@@ -549,6 +548,7 @@ def test_a_file_of_its_own_needs_no_network(shipped):
 # ---- layouts, and the goldens ----
 
 
+@pytest.mark.long
 def test_the_shipped_sheets_are_as_reviewed(shipped):
     """Remade here, and compared with the files that people looked at."""
     made = {}
@@ -557,9 +557,17 @@ def test_the_shipped_sheets_are_as_reviewed(shipped):
         stem = name if lang == "en" else f"{name}.{lang}"
         for ending, render in ((".tex", tex_of), (".md", markdown_of), (".html", html_of)):
             made[stem + ending] = render(sheet)
-    assert made.keys() == {path.name for path in GOLDENS.iterdir()}
-    differ = [name for name, text in made.items() if text != (GOLDENS / name).read_text(encoding="utf-8")]
-    assert not differ, "look at them; then: symacct sheet --all sheets"
+    stored = pages.stored(made)
+    assert stored.keys() == {*pages.SHEETS.iterdir(), *pages.GOLDENS.iterdir()}
+    differ = [path.name for path, text in stored.items() if text != path.read_text(encoding="utf-8")]
+    assert not differ, "look at them; then: python tests/pages.py"
+
+
+def test_a_stored_page_is_whole_again():
+    """What is left out of a page is put back as it was."""
+    page = (pages.SHEETS / pages.SHOWN).read_text(encoding="utf-8")
+    assert pages.whole(pages.bare(page)) == page
+    assert len(pages.bare(page)) < len(page) - 50_000
 
 
 def test_rows_are_selected_by_topic(shipped):

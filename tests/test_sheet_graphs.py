@@ -7,6 +7,7 @@ import shutil
 import subprocess
 
 import pytest
+import tex
 
 from symacct import derive
 from symacct.cli.main import main
@@ -43,6 +44,7 @@ def terms_of(text):
     return len(re.findall(r" [+-] ", text)) + 1
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("target", ["mla", "gpt", "llama", "moe"])
 def test_a_long_row_counts_terms_above_and_below(target):
     """Against the texts that derive prints: signs counted in the two sums of a fraction."""
@@ -77,8 +79,6 @@ def test_one_term_is_one_term(monkeypatch):
 # ---- pages ----
 
 PDFINFO = shutil.which("pdfinfo")
-ENGINES = [name for name in ("pdflatex", "xelatex", "lualatex") if shutil.which(name)]
-needs_engine = pytest.mark.skipif(not ENGINES, reason="no TeX engine")
 CLAIMS = """
 [[claim]]
 name = "wrong everywhere {0}"
@@ -88,7 +88,7 @@ expect = "refuted"
 """
 
 
-@needs_engine
+@tex.needs("pdflatex")
 @pytest.mark.parametrize(("count", "pages"), [(2, 1), (90, None)])
 def test_a_card_of_more_pages_says_how_to_shorten_it(tmp_path, capsys, count, pages):
     """Against the objects of the PDF where it is not packed: what pdfinfo counts, if it is there."""
@@ -104,9 +104,12 @@ def test_a_card_of_more_pages_says_how_to_shorten_it(tmp_path, capsys, count, pa
         assert int(re.search(r"Pages:\s+(\d+)", said)[1]) == (int(found[1]) if found else pages)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not PDFINFO, reason="no pdfinfo")
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", tex.NEEDED)
 def test_a_pdf_has_a_title_with_any_engine(tmp_path, engine):
+    if engine not in tex.engines():
+        pytest.skip(f"no {engine} here with all that a sheet asks for")
     sheet = Sheet("100 % of √L (½)", "", (Section("s", (Row("a", (Words("b"),)),)),))
     (tmp_path / "s.tex").write_text(tex_of(sheet), encoding="utf-8")
     subprocess.run([engine, "-interaction=batchmode", "s.tex"], cwd=tmp_path, check=True, capture_output=True)
@@ -162,6 +165,7 @@ def test_symbols_have_columns_of_their_own(file, tmp_path, lang, said):
         assert text.index(said, start) < text.index(others, start)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("target", ["gpt", "llama", "moe", "mla", "attention", "nanogpt"])
 def test_example_sizes_are_those_of_a_small_model(target):
     """Few heads and experts, a head of several features, fewer key-value heads than heads."""
@@ -177,6 +181,7 @@ def test_example_sizes_are_those_of_a_small_model(target):
     assert sizes == example_sizes(derive(load(target)))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("target", ["gpt", "mlp", "llama"])
 def test_no_step_says_that_a_formula_is_itself(capsys, monkeypatch, target):
     """In the words of the sheet: neither side of a sign of equality is the other."""

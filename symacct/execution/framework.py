@@ -25,7 +25,7 @@ def load_torch() -> Any:
             "executing a graph needs torch, which is not installed",
             expected="an environment with torch",
             got=str(error),
-            fix="pip install 'torch==2.13.0' numpy (in a checkout: pip install -e '.[torch]')",
+            fix="pip install 'torch>=2.5' numpy (in a checkout: pip install -e '.[torch]')",
         ) from None
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, reduce
+from math import gcd
 from typing import TYPE_CHECKING
 
-from sympy import Add, Mul
+from sympy import Add, Mul, divisors
 
 from symacct.algebra.condition import Condition, merge
 from symacct.algebra.evaluate import evaluate, substitute
@@ -22,7 +23,6 @@ from symacct.algebra.tables import from_number
 from symacct.errors import RuleError
 from symacct.nodes import Graph, Repeat, walk
 from symacct.peaks.folding import Event, Items, loops
-from symacct.peaks.forms import Form, Former
 from symacct.peaks.merging import merged
 from symacct.peaks.pieces import Composer, rest_symbol
 from symacct.peaks.runs import Run, net, runs
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from symacct.algebra.sparse import Powers
     from symacct.peaks.folding import Size
+    from symacct.peaks.forms import Form
     from symacct.peaks.shaping import Shape
     from symacct.policy import Policy
 
@@ -87,7 +88,9 @@ def _formed(graph: Graph, policy: Policy, shape: Shape) -> Course:
     Raises:
         RuleError: they begin at a larger one.
     """
-    course = Course(graph, policy, shape, Former(shape, policy).form())
+    from symacct.peaks.cases import formed
+
+    course = formed(graph, policy, shape)
     known = {one: at for one in course.least if (at := course.restored(one)).is_number}
     if any(at < course.least[one] for one, at in known.items()):
         short = [one for one, at in known.items() if at < course.merged[one]]
@@ -98,7 +101,35 @@ def _formed(graph: Graph, policy: Policy, shape: Shape) -> Course:
                 got=str(known[short[0]]),
                 fix="bind the counts of its repeats",
             )
+    _check_lengths(course)
     return course
+
+
+def _check_lengths(course: Course) -> None:
+    """Check that an open length of segments which divides a number may be one of its divisors.
+
+    Raises:
+        RuleError: the formulas hold for none of them.
+    """
+    each = course.policy.checkpoint.every
+    if each is None or not each.is_Symbol:
+        return
+    over = [
+        one.right
+        for one in course.shape.conditions
+        if one.kind == "divides" and each in one.left.free_symbols
+    ]
+    numbers = [int(one) for one in over if one.is_Integer]
+    if not numbers:
+        return
+    mine = [c for c in course.conditions if c.left.free_symbols | c.right.free_symbols == {each}]
+    if not any(all(one.holds({each.name: at}) for one in mine) for at in divisors(numbers[0])):
+        raise RuleError(
+            f"the formulas for graph {course.graph.name} hold for no {each} that divides its counts",
+            expected=", ".join(one.text for one in mine if one.kind != "divides"),
+            got=f"divisors of {', '.join(map(str, numbers))}",
+            fix=f"give the length: every:{gcd(*numbers)}",
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +207,9 @@ class Course:
             RuleError: there is no one form for every value of the other counts.
         """
         shape = reduce(lambda shape, item: shape.at(*item), known.items(), self.shape)
-        return Course(self.graph, self.policy, shape, Former(shape, self.policy).form())
+        from symacct.peaks.cases import formed
+
+        return formed(self.graph, self.policy, shape)
 
     @cached_property
     def kept(self) -> dict[str, Expr]:
@@ -261,7 +294,11 @@ class Course:
         Raises:
             RuleError: what depends on the iteration rises and falls again.
         """
-        return Composer(self.plain, weigh).piece(self.whole, self.shape.into).peaks
+        return self.composed(Composer(self.plain, weigh))
+
+    def composed(self, composer: Composer) -> tuple[Poly, ...]:
+        """Return the levels that a composer finds."""
+        return composer.piece(self.whole, self.shape.into).peaks
 
     @cached_property
     def _found(self) -> dict[tuple[Fraction, ...], tuple[Poly, ...]]:

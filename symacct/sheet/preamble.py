@@ -10,8 +10,8 @@ CARD = r"""
 \usepackage{multicol}
 \setlength{\columnsep}{5mm}
 \setlength{\multicolsep}{2pt}
-\newcommand{\base}{\fontsize{7.8}{9.3}\selectfont}
-\newcommand{\fine}{\fontsize{6.2}{7.4}\selectfont}
+\newcommand{\base}{\fontsize{7.6}{8.9}\selectfont}
+\newcommand{\fine}{\fontsize{6.2}{7.1}\selectfont}
 \newcommand{\widths}{\def\wa{0.258}\def\wb{0.535}\def\wc{0.168}}
 """
 FULL = r"""
