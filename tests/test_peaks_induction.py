@@ -305,3 +305,20 @@ def test_a_form_that_does_not_hold_further_on_is_refused(monkeypatch):
     account = derive(turning(TURNING["empty at N = 5"][0], lambda b, p, x: b.gelu(p), as_expr(5)))
     with pytest.raises(RuleError, match="no one form"):
         account["memory.peak"]
+
+
+def test_outputs_without_a_derivative_that_backward_reads_are_outputs():
+    """In the account of each op's output: a mask, and what is made of an input without a gradient."""
+    b = Builder("net", "B D L")
+    first = b.relu(b.input("x", "B D"))
+
+    def layer(x):
+        y = b.mul(x, b.weight("w", "D"))
+        return b.where(b.greater(y, x), x, y)
+
+    account = derive(b.build(b.relu(b.repeat("L", layer, first))), precision="fp32", saves="lecture")
+    for sizes in ({"B": 2, "D": 3, "L": 2}, {"B": 4, "D": 5, "L": 12}):
+        elements = sizes["B"] * sizes["D"]
+        outputs = 4 + (4 + 1 + 4) * sizes["L"] + 4  # relu; products, a mask and what it chooses; relu
+        assert account["memory.activations"].at(**sizes) == outputs * elements
+        check(account, sizes)
