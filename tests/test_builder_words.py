@@ -116,6 +116,7 @@ def test_a_valid_call_is_taken(word: str) -> None:
     getattr(words.b, word)(*args, **named)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("word", WORDS)
 def test_what_is_not_taken_is_named(word: str) -> None:
     args, named = Words().calls[word]

@@ -1,4 +1,4 @@
-"""One encoder for every result: numbers with exact text, formulas, conditions, records by their keys."""
+"""One encoder for every result: numbers with their exact text, formulas, conditions, records by keys."""
 
 import json
 from dataclasses import dataclass, fields, is_dataclass
@@ -50,7 +50,7 @@ def test_each_kind_of_value_has_one_form(given, made):
 
 
 def test_a_record_has_its_fields():
-    """What is under expr and value is in the record itself; the value at sizes goes before the formula's own."""
+    """What stands under expr and value is in the record itself; one at sizes before the formula's."""
     assert encode(Part("x", 2 * B, Integer(16), (("B", 8),)), ("B",)) == {
         "name": "x", "expr": "2*B", "latex": "2 B", "value": 16, "exact": "16", "at": {"B": 8},
     }  # fmt: skip

@@ -179,6 +179,7 @@ def randomly(data, seed):
     return made
 
 
+@pytest.mark.long
 def test_the_lecture_at_random_sizes(lecture):
     sheet, data = lecture
     found = compare(sheet, data, randomly(data, 1), {}, "h100-sxm")
@@ -222,6 +223,7 @@ def test_a_bench_is_timed_as_elsewhere(workload, machine):
     assert (theirs["time"] is not None) == has
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["flops.model", "memory.static", "memory.activations", "bytes.step"])
 def test_terms_add_up(name):
     account = derive(load("gpt"), optimizer="adamw")

@@ -7,6 +7,7 @@ import pytest
 from symacct import derive
 from symacct.algebra.evaluate import evaluate
 from symacct.build import Builder
+from symacct.errors import RuleError
 
 QUANTITIES = ("memory.peak", "memory.activations.peak", "memory.activations", "flops.recompute.all")
 
@@ -60,3 +61,39 @@ def test_a_case_that_is_left_out_is_seen(monkeypatch):
     object.__setattr__(whole, "parts", (whole.parts[1], whole.parts[1]))
     with pytest.raises(AssertionError):
         agree(account, {"B": 3, "D": 7, "F": 2, "L": 11})
+
+
+# ---- an open length that divides numbers ----
+
+
+def rows(*counts):
+    """Repeats in a row."""
+    b = Builder("net", "B D")
+    x = b.input("x", "B D")
+    for at, count in enumerate(counts):
+
+        def layer(y, at=at):
+            return b.tanh(b.einsum("B E, E D -> B D", y, b.weight(f"w{at}", "E D", E="D")))
+
+        x = b.repeat(count, layer, x, name=f"part{at}")
+    return b.build(x)
+
+
+@pytest.mark.parametrize("counts", [(5, 7), (6, 8)])
+def test_no_formula_for_lengths_that_there_are_not(counts):
+    """1 or 2 alone divide both, and the formulas begin at 3."""
+    account = derive(rows(*counts), precision="fp32", checkpoint="every:k")
+    with pytest.raises(RuleError, match="hold for no k that divides"):
+        account["memory.peak"]
+
+
+def test_lengths_that_divide_two_numbers():
+    account = derive(rows(12, 24), precision="fp32", checkpoint="every:k")
+    for length in (3, 4, 6, 12):
+        given = derive(rows(12, 24), precision="fp32", checkpoint=f"every:{length}")
+        for name in QUANTITIES:
+            found = account[name]
+            assert all(condition.holds({"k": length}) for condition in found.when), found.when
+            for sizes in ({"B": 3, "D": 7}, {"B": 70, "D": 2}):
+                right = evaluate(given[name].expr, sizes)
+                assert evaluate(found.expr, {**sizes, "k": length}) == right, (name, length)

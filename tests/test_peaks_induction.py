@@ -155,6 +155,19 @@ def test_one_size_counts_segments_and_a_repeat_inside():
     check(account, *({"B": 3, "D": 5, "N": turns} for turns in (10, 12, 22)))
 
 
+@pytest.mark.parametrize("policy", ["every:1", "every:2", "sqrt"])
+def test_one_size_counts_segments_that_are_few(policy):
+    """Few segments leave no count of the repeat inside that could be raised."""
+    b = Builder("net", "B D N")
+
+    def layer(x):
+        return b.repeat("N", b.tanh, b.gelu(x), name="inner")
+
+    graph = b.build(b.repeat("N", layer, b.weight("start", "B D"), name="outer"))
+    account = derive(graph, precision="fp32", checkpoint=policy)
+    check(account, *({"B": 3, "D": 5, "N": turns} for turns in (36, 64)))
+
+
 def test_an_end_that_gets_no_gradient_may_be_long():
     """Nine values move up, the last one made of the first and the third: many turns reach each of them."""
     b = Builder("net", "B D L")

@@ -56,6 +56,7 @@ def shown(found, order=()):
 # ---- laws ----
 
 
+@pytest.mark.few(32)
 @pytest.mark.parametrize("optimizer", [None, "adamw"])
 @pytest.mark.parametrize("moves", ["algorithmic", "issued", "fused", "compulsory"])
 @pytest.mark.parametrize("name", SIZES)

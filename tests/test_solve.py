@@ -471,6 +471,7 @@ def test_no_length_matters_is_an_answer(run):
     assert set(found.whole.peaks) == {111_108}
 
 
+@pytest.mark.long
 def test_the_best_segment_comes_with_its_regions(run):
     """With sizes open the cases of the search for it, at sizes the best integer; brackets may be left out."""
     account = derive(load("mlp"), checkpoint="every:k", optimizer="adamw")

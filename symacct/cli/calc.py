@@ -35,12 +35,14 @@ def run(args: Namespace) -> int:
     """Work the formula out, and write the result."""
     from symacct.claims import amount
     from symacct.report.amount import whole
+    from symacct.report.blocks import Prose
 
     found = amount(args.expression, args.to, args.let, options.words(args.names))
     text = whole(found.value, found.unit, args.to)
-    if args.format == "json":
-        given = {"expression": args.expression, "to": args.to, "let": args.let}
-        output.write(output.envelope("calc", given, found.to(args.to), text=text))
-    else:
-        output.write("\n".join([text, *(f"note: {note}" for note in found.notes)]))
+    given = {"expression": args.expression, "to": args.to, "let": args.let}
+    output.emit(
+        args.format,
+        lambda _: [Prose((text, *(f"note: {note}" for note in found.notes)))],
+        lambda: output.envelope("calc", given, found.to(args.to), text=text),
+    )
     return 0

@@ -44,6 +44,7 @@ def run(args: Namespace) -> int:
     """
     from symacct.formats import Block
     from symacct.formats.answer import Answer
+    from symacct.report.dtype import blocks
 
     one = _format(args)
     if isinstance(one, Block):
@@ -51,13 +52,10 @@ def run(args: Namespace) -> int:
     else:
         made, values = None, _rounded(args.values, one)
     answer = Answer(one, tuple(values), made, tuple(_codes(one) if args.all_values else ()))
-    if args.format == "json":
-        given = {name: getattr(args, name) for name in ("name", "values", "all_values", "block", "scale")}
-        output.write(output.envelope("dtype", given, answer))
-    else:
-        from symacct.report.dtype import page
-
-        output.write(page(answer, output.width(), markdown=args.format == "markdown"))
+    given = {name: getattr(args, name) for name in ("name", "values", "all_values", "block", "scale")}
+    output.emit(
+        args.format, lambda math: blocks(answer, math=math), lambda: output.envelope("dtype", given, answer)
+    )
     return 0
 
 

@@ -8,11 +8,12 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from symacct.account import Account
     from symacct.convention import Convention
     from symacct.policy import Policy
+    from symacct.report.blocks import Block
 
 SCHEMA = "symacct/2"
 USUAL_WIDTH, NARROWEST = 100, 60
@@ -26,6 +27,32 @@ def width() -> int:
 def write(text: str) -> None:
     """Write a text that ends with a line end."""
     sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+
+
+def emit(
+    form: str,
+    blocks: Callable[[bool], Iterable[Block]],
+    json: Callable[[], str],
+    **others: Callable[[], str],
+) -> None:
+    """Write a result in a format.
+
+    Args:
+        form: the format.
+        blocks: the result for people, its formulas in LaTeX or not.
+        json: the result for programs.
+        others: the formats that this verb has besides.
+    """
+    from symacct.report.blocks import markdown_of, text_of
+
+    if form == "json":
+        write(json())
+    elif form in others:
+        write(others[form]())
+    elif form == "markdown":
+        write(markdown_of(blocks(True)))  # noqa: FBT003 (whether formulas are LaTeX)
+    else:
+        write(text_of(blocks(False), width()))  # noqa: FBT003
 
 
 def envelope(

@@ -8,7 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, reduce
+from math import gcd
 from typing import TYPE_CHECKING
+
+from sympy import divisors
 
 from symacct.algebra.condition import Condition, merge
 from symacct.algebra.evaluate import evaluate, substitute
@@ -96,7 +99,35 @@ def _formed(graph: Graph, policy: Policy, shape: Shape) -> Course:
                 got=str(known[short[0]]),
                 fix="bind the counts of its repeats",
             )
+    _check_lengths(course)
     return course
+
+
+def _check_lengths(course: Course) -> None:
+    """Check that an open length of segments which divides a number may be one of its divisors.
+
+    Raises:
+        RuleError: the formulas hold for none of them.
+    """
+    each = course.policy.checkpoint.every
+    if each is None or not each.is_Symbol:
+        return
+    over = [
+        one.right
+        for one in course.shape.conditions
+        if one.kind == "divides" and each in one.left.free_symbols
+    ]
+    numbers = [int(one) for one in over if one.is_Integer]
+    if not numbers:
+        return
+    mine = [c for c in course.conditions if c.left.free_symbols | c.right.free_symbols == {each}]
+    if not any(all(one.holds({each.name: at}) for one in mine) for at in divisors(numbers[0])):
+        raise RuleError(
+            f"the formulas for graph {course.graph.name} hold for no {each} that divides its counts",
+            expected=", ".join(one.text for one in mine if one.kind != "divides"),
+            got=f"divisors of {', '.join(map(str, numbers))}",
+            fix=f"give the length: every:{gcd(*numbers)}",
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,10 +222,16 @@ class Course:
         }
 
     @cached_property
-    def peaks(self) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
-        """Candidates for both peaks, of everything and of what is saved, in the symbols of the form."""
-        every, saved = (self.candidates(self.weighed(saved=flag)) for flag in (False, True))
-        return tuple(map(self.ring.expr, every)), tuple(map(self.ring.expr, saved))
+    def peaks(self) -> tuple[tuple[Poly, ...], tuple[Poly, ...]]:
+        """Candidates for both peaks, of everything and of what is saved, as polynomials of the plain ring."""
+        every, saved = (self.largest(self.weighed(saved=flag)) for flag in (False, True))
+        return every, saved
+
+    @cached_property
+    def outline(self) -> tuple[tuple[Poly, ...], tuple[Poly, ...]]:
+        """The same, with levels that another one may be as large as."""
+        every, saved = (self.levels(self.weighed(saved=flag)) for flag in (False, True))
+        return every, saved
 
     def weighed(self, *, saved: bool) -> Callable[[Size], Fraction]:
         """Return the function that says how many bytes an element takes; 0 for one that does not count."""
@@ -236,10 +273,17 @@ class Course:
         Raises:
             RuleError: what depends on the iteration rises and falls again.
         """
+        return tuple(map(self.plain.from_starts, self.largest(weigh)))
+
+    def largest(self, weigh: Callable[[Size], Fraction]) -> tuple[Poly, ...]:
+        """Return the candidates as polynomials of the plain ring.
+
+        Raises:
+            RuleError: what depends on the iteration rises and falls again.
+        """
         key = tuple(map(weigh, self._sizes))
         if key not in self._found:
-            found = Contest(self.plain, self.counts).largest(self.levels(weigh))
-            self._found[key] = tuple(map(self.plain.from_starts, found))
+            self._found[key] = Contest(self.plain, self.counts).largest(self.levels(weigh))
         return self._found[key]
 
     def levels(self, weigh: Callable[[Size], Fraction]) -> tuple[Poly, ...]:
@@ -266,9 +310,17 @@ class Course:
         """Return a candidate as a formula in the sizes of the graph."""
         return self.restored(self.ring.expr(poly))
 
+    def formulas(self, weigh: Callable[[Size], Fraction]) -> tuple[Expr, ...]:
+        """Return the candidates as formulas in the sizes of the graph.
+
+        Raises:
+            RuleError: what depends on the iteration rises and falls again.
+        """
+        return tuple(self.restored(self.plain.expr(poly)) for poly in self.largest(weigh))
+
     def restored(self, expr: Expr) -> Expr:
         """Return a formula with what symbols stand for put back."""
-        return normal(substitute(expr, self.shape.back))
+        return substitute(expr, self.shape.back)
 
     @property
     def inputs(self) -> tuple[str, ...]:

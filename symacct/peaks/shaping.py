@@ -359,7 +359,7 @@ def varies(graph: Graph) -> bool:
     return any(indices & dim.free_symbols for t in graph.tensors.values() for dim in t.dims)
 
 
-FIRST_TURNS, FIRST_MICRO = 5, 3
+FIRST_TURNS, FIRST_MICRO = 4, 3
 """Counts that the search begins with: two first turns, one in the middle and two last ones are the rule."""
 
 

@@ -1,4 +1,4 @@
-"""The text and Markdown of ``symacct dtype``: facts, rounded values, blocks, codes."""
+"""The answer of ``symacct dtype`` as blocks: facts, rounded values, blocks, codes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from symacct.formats import Block, Format, neighbours
 from symacct.formats.facts import facts
 from symacct.formats.shown import code_text, dyadic, shown, value_text
-from symacct.report.table import Column, Table, as_markdown, as_text, wrap
+from symacct.report.blocks import Grid, Prose
+from symacct.report.table import Column, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,22 +16,20 @@ if TYPE_CHECKING:
 
     from symacct.formats import Element, Quantised, Rounded, Value
     from symacct.formats.answer import Answer, Given
+    from symacct.report.blocks import Block as Shown
 
 
-def page(answer: Answer, width: int, *, markdown: bool) -> str:
-    """Return the whole answer as text of a width, or as Markdown."""
+def blocks(answer: Answer, *, math: bool = False) -> list[Shown]:
+    """Return the whole answer as blocks; it has no formulas."""
+    del math
     one, made = answer.format, answer.quantised
-    head = [f"{one.name}: {one.about} ({one.source})", answer.layout, f"special values: {answer.special}"]
+    head = (f"{one.name}: {one.about} ({one.source})", answer.layout, f"special values: {answer.special}")
     tables = [_facts(one)]
     tables += [_roundings(answer.values)] if answer.values else []
     tables += [_blocks(made)] if made is not None else []
     tables += [_values(one, answer.coded)] if answer.coded else []
-    if not markdown:
-        head = ["\n".join(wrap(line, width)) for line in head]
-    laid = [as_markdown(table) if markdown else as_text(table, width) for table in tables]
-    if made is not None:
-        laid.append(_storage(made))
-    return "\n\n".join([("\n\n" if markdown else "\n").join(head), *laid])
+    last = [Prose((_storage(made),))] if made is not None else []
+    return [Prose(head, wrapped=True, apart=True), *(Grid(table) for table in tables), *last]
 
 
 def _facts(one: Element | Block) -> Table:

@@ -33,10 +33,10 @@ KEYS: Mapping[str, str] = {
         reserve with_reserve peak_location=peak.location live_tensors=alive reductions=options
         small_counts=small warnings=shown.account.warnings
     """,
-    "report.memory_peak.Peak": "unit='byte' value conditions=when candidates=cases",
-    "report.memory_peak.Case": "expr region=region.conditions",
-    "report.memory.Small": "conditions=condition exprs",
-    "report.memory_lower.Option": "flags peak=value work why",
+    "planning.peak_cases.Peak": "unit='byte' value conditions=when candidates=cases",
+    "planning.peak_cases.Case": "expr region=region.conditions",
+    "planning.peak_cases.Small": "conditions=condition exprs",
+    "planning.reductions.Option": "flags peak=value work why",
     "report.memory_policies.Compared": "small_sizes=view.small quantities peak activations_peak ratio",
     "planning.best_segment.BestLength": "name=best.name cases=best.cases notes=best.notes integer",
     "planning.best_regions.Case": "k where=conditions peak=peaks saves",

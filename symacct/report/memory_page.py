@@ -7,13 +7,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from symacct.algebra.normal import total
+from symacct.planning.peak_cases import FEW, Peak, Peaks, Small, peak, small_cases
+from symacct.planning.reductions import Option, lower
 from symacct.printers import text
 from symacct.report.amount import as_fraction
 from symacct.report.data import Line, Report, Section
 from symacct.report.figures import share, shares
-from symacct.report.memory import BESIDE, STATIC, Small, at_sizes, beside, categories, small_cases, tensors
-from symacct.report.memory_lower import Option, lower
-from symacct.report.memory_peak import FEW, Peak, Peaks, peak
+from symacct.report.memory import BESIDE, STATIC, at_sizes, beside, categories, tensors
 from symacct.report.quantities import explained as quantities
 from symacct.report.segments import segments_said
 from symacct.report.summary import report

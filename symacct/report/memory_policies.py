@@ -10,10 +10,10 @@ from sympy import Mul
 from symacct.algebra.normal import normal
 from symacct.algebra.tables import build, primitive
 from symacct.algebra.terms import read
+from symacct.planning.peak_cases import Peak, Peaks, peak
 from symacct.report.conditions import listed
 from symacct.report.data import Line, Report, Section
 from symacct.report.memory import WORK, at_sizes
-from symacct.report.memory_peak import Peak, Peaks, peak
 from symacct.report.quantities import explained
 from symacct.report.summary import report
 

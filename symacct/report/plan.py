@@ -8,8 +8,9 @@ from symacct.algebra.symbols import as_expr
 from symacct.errors import SymacctError
 from symacct.printers import escape, latex
 from symacct.report.amount import SMALLEST, digits, shown
+from symacct.report.blocks import Grid, Lines
 from symacct.report.figures import COUNTED, valued
-from symacct.report.table import GAP, Column, Table, as_markdown, as_text, wrap
+from symacct.report.table import Column, Table
 from symacct.syntax import guess_names, read_formula
 from symacct.units import Unit, is_unit, read_unit
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from symacct.planning.entries import Entry
     from symacct.planning.plan import Plan
     from symacct.planning.subject import Subject
+    from symacct.report.blocks import Block
 
 Group = tuple[str, str]
 GROUPS: tuple[Group, ...] = (
@@ -122,22 +124,17 @@ def _facts(made: Plan) -> Iterator[tuple[str, str]]:
 NEEDING = ("flops.run", "time.run", "memory.static.device")
 
 
-def plan_text(made: Plan, width: int) -> str:
-    """Return a plan as text of a width."""
-    lines = [line for word, said in head(made.subject) for line in hanging(word, said, width)]
-    lines += ["", as_text(table(made.entries, GROUPS), width), ""]
-    lines += [line for word, said in _facts(made) for line in hanging(word, said, width)]
-    return "\n".join(lines)
+def blocks(made: Plan, *, math: bool = False) -> list[Block]:
+    """Return a plan as blocks; in Markdown what is said stands above the table."""
+    return laid_out(
+        tuple(head(made.subject)), table(made.entries, GROUPS, math=math), tuple(_facts(made)), math=math
+    )
 
 
-def hanging(word: str, said: str, width: int) -> list[str]:
-    """Return a word and a text, continued below with an indent."""
-    return wrap(f"{word}: {said}" if word else said, width, GAP)
-
-
-def plan_markdown(made: Plan) -> str:
-    """Return a plan in Markdown, formulas in LaTeX."""
-    lines = [
-        f"- {word}: {said}" if word else f"- {said}" for word, said in (*head(made.subject), *_facts(made))
-    ]
-    return "\n".join([*lines, "", as_markdown(table(made.entries, GROUPS, math=True))])
+def laid_out(
+    first: tuple[tuple[str, str], ...], numbers: Table, last: tuple[tuple[str, str], ...], *, math: bool
+) -> list[Block]:
+    """Return numbers with what is said of them."""
+    if math:
+        return [Lines((*first, *last)), Grid(numbers)]
+    return [Lines(first), Grid(numbers), Lines(last)]

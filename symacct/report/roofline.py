@@ -10,18 +10,20 @@ from symacct.evaluation.roofline import VERDICTS, Roofline, verdict
 from symacct.evaluation.timing import MEMORY, quantity
 from symacct.printers import latex, text
 from symacct.report.amount import SECOND, as_fraction, digits, shown
+from symacct.report.blocks import Grid, Joined, Lines, Prose
 from symacct.report.factor import factored
 from symacct.report.figures import percent, shares
 from symacct.report.roofline_words import brief, condition, sourced
-from symacct.report.table import GAP, Column, Table, as_csv, as_markdown, as_text, wrap
+from symacct.report.table import GAP, Column, Table, as_csv
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from sympy import Expr
 
     from symacct.evaluation.regions import Region
     from symacct.evaluation.timing import Timed, Timing
+    from symacct.report.blocks import Block
 
 AT_LEAST, AT_MOST = "≥ ", "≤ "
 FEW = 3
@@ -243,46 +245,38 @@ class Page:
         return [*lines, *(("bound", one) for one in made.time.notes), ("left out", LEFT_OUT)]
 
 
-def rendered(pages: Sequence[Page], width: int) -> str:
-    """Return rooflines as text."""
-    return "\n\n".join(_page(one, width) for one in pages)
+def blocks(mades: Sequence[Roofline], *, math: bool = False) -> list[Block]:
+    """Return rooflines as blocks, one under another."""
+    return [block for made in mades for block in _blocks(Page(made, math=math))]
 
 
-def _page(page: Page, width: int) -> str:
-    made = page.made
-    account = made.account
-    choices = f"convention {account.convention.describe()}, bytes {account.convention.bytes}"
-    lines = wrap(f"{choices}; {account.policy.describe()}", width)
-    doc = account.graph.doc.strip().split("\n")[0]
-    lines.append(f"graph {account.graph.name}: {doc}" if doc else f"graph {account.graph.name}")
-    lines += [f"at: {', '.join(f'{k} = {n:,}' for k, n in made.sizes.items())}"] if made.sizes else []
-    for word, said in page.figures():
-        lines += _hanging(f"{word}: {said}", width)
-    lines += ["", as_text(page.ops(), width), ""]
-    for word, said in page.totals():
-        lines += _hanging(f"{word}: {said}", width)
-    levels = page.levels()
-    return "\n".join([*lines, "", as_text(levels, width)] if levels else lines)
-
-
-def _hanging(said: str, width: int) -> list[str]:
-    return wrap(said, width, GAP)
-
-
-def markdown(pages: Sequence[Page]) -> str:
-    """Return rooflines in Markdown."""
-    blocks = []
-    for page in pages:
+def _blocks(page: Page) -> Iterator[Block]:
+    yield _headed(page) if page.math else _head(page)
+    if page.math:
         account = page.made.account
-        name = "" if page.made.machine is None else f" on {page.made.machine.name}"
-        facts = [("convention", account.convention.describe()), ("policy", account.policy.describe())]
-        lines = [f"**{account.graph.name}{name}**", ""]
-        lines += [f"- {word}: {said}" for word, said in (*facts, *page.figures())]
-        lines += ["", as_markdown(page.ops()), ""]
-        lines += [f"- {word}: {said}" for word, said in page.totals()]
-        levels = page.levels()
-        blocks.append("\n".join([*lines, "", as_markdown(levels)] if levels else lines))
-    return "\n\n".join(blocks)
+        choices = (("convention", account.convention.describe()), ("policy", account.policy.describe()))
+        yield Lines((*choices, *page.figures()))
+    yield Grid(page.ops())
+    yield Lines(tuple(page.totals()))
+    levels = page.levels()
+    if levels is not None:
+        yield Grid(levels)
+
+
+def _headed(page: Page) -> Block:
+    name = "" if page.made.machine is None else f" on {page.made.machine.name}"
+    return Prose((f"**{page.made.account.graph.name}{name}**",))
+
+
+def _head(page: Page) -> Block:
+    """Return choices, graph, sizes and figures, line by line."""
+    made, account = page.made, page.made.account
+    choices = f"convention {account.convention.describe()}, bytes {account.convention.bytes}"
+    doc = account.graph.doc.strip().split("\n")[0]
+    lines = [f"graph {account.graph.name}: {doc}" if doc else f"graph {account.graph.name}"]
+    lines += [f"at: {', '.join(f'{k} = {n:,}' for k, n in made.sizes.items())}"] if made.sizes else []
+    first = Prose((f"{choices}; {account.policy.describe()}",), wrapped=True)
+    return Joined((first, Prose(tuple(lines)), Lines(tuple(page.figures()))))
 
 
 def csv_of(mades: Sequence[Roofline]) -> str:

@@ -12,6 +12,8 @@ from symacct.algebra.maxima import Contest, points
 from symacct.algebra.normal import normal, total
 from symacct.algebra.regions import Region, Regions, value_of
 from symacct.algebra.sparse import put_in
+from symacct.algebra.symbols import as_expr
+from symacct.errors import SymacctError
 from symacct.peaks.alive import Moment, moment
 
 if TYPE_CHECKING:
@@ -91,6 +93,14 @@ class Location:
     iterations: tuple[Iteration, ...]
     looked_at: Mapping[str, int]
     given: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Small:
+    """A count too small for the formulas, and the formulas of this case."""
+
+    condition: Condition
+    exprs: tuple[Expr, ...]
 
 
 class Peaks:
@@ -223,3 +233,17 @@ def _represented(peaks: Peaks) -> tuple[int, Moment | None, Mapping[str, int]]:
         if total([*(held.nbytes for held in found.alive), beside]) == peaks.exprs[at]:
             return at, found, sizes
     return 0, None, {}
+
+
+def small_cases(account: Account) -> tuple[Small, ...]:
+    """Return the counts below those that the formulas hold for, each with its own formulas."""
+    course, found = account.course, list[Small]()
+    for one, least in sorted(course.merged.items(), key=lambda pair: str(pair[0])):
+        count = course.restored(one)
+        for value in range(1, least if count.is_Symbol else 1):
+            try:
+                exprs = Peaks(account.bind({count.name: value})).exprs
+            except SymacctError:
+                continue
+            found.append(Small(Condition("equal", count, as_expr(value)), exprs))
+    return tuple(found)
