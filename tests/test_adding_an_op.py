@@ -62,9 +62,8 @@ def test_it_is_registered_by_standing_there(page: ModuleType, monkeypatch: pytes
 def test_its_counts_are_the_ones_of_the_page(page: ModuleType) -> None:
     """An add for each element and a chain for each row, forward and backward."""
     row = eval(BLOCKS[2].strip().removeprefix("CumSum: ").removesuffix(","), {"rows": rows})  # noqa: S307
-    assert (
-        row(page.CumSum("S"), (X,), (X,)) == page.CumSum("S").counts((X,), (X,)) == {"add": B * S, "chain": B}
-    )
+    op = page.CumSum("S")
+    assert row(op, (X,), (X,)) == op.counts((X,), (X,)) == {"add": B * S, "chain": B}
     b = Builder("g", "B S")
     (y,) = b.apply(op, b.input("x", "B S", grad=True), label="sums")
     work = derive(b.build(y)).work
