@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Protocol, final
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, final
 
 from sympy import Basic
 
@@ -292,10 +292,7 @@ class View(Op):
 
     __slots__ = ()
 
-    @property
-    def kind(self) -> str:
-        """A view."""
-        return "view"
+    kind: ClassVar[str] = "view"
 
     @property
     def alias(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from sympy import Expr, Integer, S, sqrt
 
@@ -53,10 +53,7 @@ class FusedAttention(Op):
     mask: Mask | None = None
     scale: Expr = S.One
 
-    @property
-    def kind(self) -> str:
-        """Attention."""
-        return "attention"
+    kind: ClassVar[str] = "attention"
 
     def contracted(self) -> frozenset[str]:
         """Return the primitives of the two products."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from sympy import Expr, S
 
@@ -45,10 +45,7 @@ class FusedAttentionGrad(GradientOp):
     scale: Expr = S.One
     slots: tuple[int, ...] = (Q, K, V)
 
-    @property
-    def kind(self) -> str:
-        """Attention."""
-        return "attention"
+    kind: ClassVar[str] = "attention"
 
     def contracted(self) -> frozenset[str]:
         """Return the primitives of the products."""

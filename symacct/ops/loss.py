@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from symacct.algebra.symbols import as_expr
 from symacct.errors import RuleError
@@ -44,10 +44,7 @@ class CrossEntropy(Op):
 
     axis: str
 
-    @property
-    def kind(self) -> str:
-        """A loss."""
-        return "loss"
+    kind: ClassVar[str] = "loss"
 
     def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
         """Return a scalar, and log-probabilities shaped like the logits."""
@@ -120,10 +117,7 @@ class CrossEntropyGrad(GradientOp):
 
     axis: str
 
-    @property
-    def kind(self) -> str:
-        """A loss."""
-        return "loss"
+    kind: ClassVar[str] = "loss"
 
     def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
         """Return the axes of the log-probabilities."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from symacct.algebra.normal import normal, same
 from symacct.errors import GraphError, RuleError, SizeError
@@ -39,10 +39,7 @@ class Rotary(Op):
     positions: str
     inverse: bool = False
 
-    @property
-    def kind(self) -> str:
-        """A rotary embedding."""
-        return "rotary"
+    kind: ClassVar[str] = "rotary"
 
     def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
         """Return the axes of x."""
