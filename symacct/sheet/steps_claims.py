@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from sympy import Add, Integer, Max, Min, Rational
 
+from symacct import messages
 from symacct.algebra.evaluate import evaluate, names_of, substitute
 from symacct.algebra.normal import is_zero, normal
 from symacct.algebra.sign import sign_on_box
@@ -18,6 +19,7 @@ from symacct.errors import FormulaError, SymacctError
 from symacct.nodes import repeat_counts
 from symacct.printers import text as plain_text
 from symacct.proof.decide import ratio_limit
+from symacct.proof.growth import together
 from symacct.proof.lookup import lookup
 from symacct.proof.threshold import FLIPPED, crossing
 from symacct.report.amount import as_fraction
@@ -27,7 +29,6 @@ from symacct.sheet.chain import LONGEST, chained, proved
 from symacct.sheet.chinese import cited
 from symacct.sheet.data import Cell, Item, Math, Row, Sign, Step, Words
 from symacct.sheet.examples import example_sizes
-from symacct.sheet.reasons import reason, together
 from symacct.sheet.retold import exact, with_names_replaced, worked_in
 from symacct.sheet.statement import formula
 from symacct.sheet.steps_calculated import calculated
@@ -99,12 +100,12 @@ class _Judging:
 
     def noted(self, text: str) -> str:
         """Return how something was read, and who says so."""
-        return cited(reason(text, self.lang)) if self.lang == "zh" else text
+        return cited(messages.said(text, self.lang)) if self.lang == "zh" else text
 
     def settlement(self) -> Step:
         """Return what the claim is worth, and why."""
         mark, decision = self.row.mark, self.verdict.decision
-        why = reason(decision.reason, self.lang)
+        why = messages.said(decision.reason, self.lang)
         if mark != decision.outcome:
             why = say(f"not equal, {mark}", self.lang)
         return Step(say("verdict", self.lang, word(mark, self.lang), why))
@@ -260,7 +261,7 @@ class _Judging:
     def tends(self, limit: Expr | None) -> Iterator[Step]:
         """Yield the limit of the quotient of both sides; of the turned one where the quotient grows."""
         left, right = self.verdict.left, self.verdict.right
-        grown = together(self.verdict.growing, self.lang)
+        grown = messages.said(together(self.verdict.growing), self.lang)
         if limit is None and left is not None and right is not None:
             limit, turned = self.limit(left, right), self.limit(right, left)
             if limit is None and turned is not None and is_zero(turned):
@@ -280,7 +281,7 @@ class _Judging:
     def leading(self, way: LeadingOrder, *, limit_shown: bool) -> Iterator[Step]:
         """Yield the ratio's limit, the error, and from where on it is small."""
         if not limit_shown:
-            grown = together(way.growing, self.lang)
+            grown = messages.said(together(way.growing), self.lang)
             yield Step(say("tends", self.lang, grown), self.cell(Integer(1), unit="1"))
         if way.error != 0 and self.is_readable(way.error):
             yield Step(say("error", self.lang), self.cell(way.error, unit="1"))
