@@ -103,10 +103,10 @@ class Holdings(Derived):
         if known and shape is self.course.shape:
             return known
         beside = self.beside(name)
-        polys = self.course.candidates(self.weigh(saved=name == "memory.activations.peak"))
-        found = tuple(normal(self.course.formula(poly) + beside) for poly in polys)
+        weigh = self.weigh(saved=name == "memory.activations.peak")
+        found = tuple(normal(formula + beside) for formula in self.course.formulas(weigh))
         if self.trains:
-            self._check(name, polys, beside)
+            self._check(name, self.course.largest(weigh), beside)
         self._formulas[name] = self.course.shape, found
         return found
 
@@ -118,10 +118,7 @@ class Holdings(Derived):
         """
         other = next(one for one in PEAKS[:2] if one != name)
         levels = self.course.levels(self.weigh(saved=other == "memory.activations.peak"))
-        sides = {
-            name: (self.course.ring, polys, beside),
-            other: (self.course.plain, levels, self.beside(other)),
-        }
+        sides = {name: (polys, beside), other: (levels, self.beside(other))}
         saved, every = (sides[one] for one in PEAKS[:2])
         kept = total(term.expr for term in self.memory("activations"))
         conditions = (*self.conditions, *self.saved_conditions, *self.course.conditions)

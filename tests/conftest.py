@@ -1,7 +1,8 @@
 """Settings for all tests: which are quick, and the same random examples where a build must be repeatable.
 
 A test with the mark `long` is left out unless it is asked for (`-m long`, `-m ""`). A test over many cases
-says with `few(n)` that n of them, spread over all, are quick; the others are long.
+says with `few(n)` that n of them, spread over all, are quick; the others are long. So is what asks for
+`shipped`, all sheets that ship.
 """
 
 import os
@@ -24,9 +25,11 @@ def spread(count, wanted):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Mark as long what `few` leaves out, before tests are chosen by their marks."""
+    """Mark as long what is made of all sheets and what `few` leaves out, before tests are chosen by marks."""
     cases = defaultdict(list)
     for item in items:
+        if "shipped" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.long)
         if item.get_closest_marker("few"):
             cases[item.nodeid.partition("[")[0]].append(item)
     for group in cases.values():

@@ -67,6 +67,7 @@ def test_mlp_is_the_closed_form(mlp):
         assert all(abs(near(case.k, sizes) - best) < 1e-9 for case in found), sizes
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["mlp", "deep_linear"])
 def test_no_length_on_a_fine_grid_is_better(name, request):
     """Every case that holds has the peak it states, and no rational length has a smaller one."""
@@ -97,6 +98,7 @@ def test_saves_nothing_is_true_of_integers(mlp):
     assert all(case.holds({"B": 2, "D": 9, "L": 12}) for case in mlp.nothing_saved)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("name", "quantity", "grads"), [
     ("mlp", "memory.activations.peak", "fresh"),
     ("mlp", "memory.peak", "kept"),
@@ -134,6 +136,7 @@ def test_two_linears_and_biases():
         assert max(near(one, sizes) for one in case.peaks) <= smallest * (1 + 1e-12)
 
 
+@pytest.mark.long
 def test_two_formulas_of_gpt():
     """Of gpt two formulas are the largest of what is saved; four lengths may be best, one at every size."""
     account = derive(load("gpt"), checkpoint="every:k")
@@ -154,6 +157,7 @@ def test_two_formulas_of_gpt():
             assert peak <= float(min(at_k(exprs, sizes, k) for k in tried)) * (1 + 1e-12)
 
 
+@pytest.mark.long
 def test_too_many_formulas_say_so_and_numbers_do_not():
     """With all sizes open the peak of gpt is left underived, with the reason; at sizes it is exact."""
     account = derive(load("gpt"), checkpoint="every:k")
@@ -164,6 +168,7 @@ def test_too_many_formulas_say_so_and_numbers_do_not():
     assert [(str(case.k), case.saves) for case in found.cases] == [("2", True)]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("name", "count"), [("mlp", 12), ("deep_linear", 13), ("mlp", 55)])
 def test_integers_are_derived_one_by_one(name, count):
     """The peaks are those of the policy at each integer, also where many lengths share a form."""

@@ -181,6 +181,7 @@ PROVED = [
 ]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("claim", PROVED)
 def test_true_claims_are_proved(claim):
     verdict = prove(None, claim)
@@ -188,6 +189,7 @@ def test_true_claims_are_proved(claim):
     assert kernel.check(verdict.decision.certificate)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("claim", "sizes"),
     [
@@ -451,6 +453,7 @@ def test_verbs_take_both(capsys, tmp_path):
     assert "binomial(n, k)" in capsys.readouterr().out
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["txt", "md", "tex", "html"])
 def test_sheets_read_back(capsys, tmp_path, kind):
     file = tmp_path / "binomials.toml"

@@ -76,6 +76,7 @@ def enumerated(graph, policy):
     return Enumeration(derive(graph, checkpoint=policy, precision="fp32"), {})
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", SHIPPED)
 @pytest.mark.parametrize(
     "policy", [*CUTS, "selective:core", "selective:ffn+core:full", "selective:attention_norm"]
@@ -100,6 +101,7 @@ def test_formulas_in_the_length_of_a_segment(name, count, length):
     assert agrees(load(name).bind(SHIPPED[name]), "every:k", oracle, {"L": count, "k": length}) >= 3
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("seed", range(12))
 def test_random_graphs_agree_with_enumeration(seed):
     """Nested repeats, several carries, views, slices and lookups; and the accounts are in order."""
@@ -135,6 +137,7 @@ def test_regions_of_the_graph_itself(keep):
         agrees(graph, "none", oracle, {"L": count})
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("policy", ["every:2", "store-nothing", "store-nothing:full"])
 def test_sizes_that_grow_from_iteration_to_iteration(policy):
     """What an op moves is summed over the iterations in which it runs again."""

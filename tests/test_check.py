@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 MODELS = ("gpt2", "llama-3-8b", "mixtral-8x7b", "qwen3-8b")
 
 
+@pytest.mark.few(11)
 @pytest.mark.parametrize("name", [entry.name for entry in list_graphs()])
 def test_a_shipped_graph_passes(name: str) -> None:
     """Derived is counted, at small distinct sizes."""
@@ -43,6 +44,7 @@ def test_a_shipped_graph_passes(name: str) -> None:
     assert len(set(result.sizes.values())) == len(result.sizes)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_passes_at_small_sizes(name: str) -> None:
     """A model's architecture is checked with its sizes free."""

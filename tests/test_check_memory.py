@@ -36,6 +36,7 @@ def under(text: str, **choices: Any) -> Policy:
     return Policy(FP32, checkpoint=checkpoint(text), **choices)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["mlp", "deep_linear", "linear", "attention_core"])
 def test_a_graph_passes_at_every_point(name: str) -> None:
     found = check_memory(load(name))
@@ -56,6 +57,7 @@ def test_points_are_on_both_sides_of_each_boundary_and_short_repeats_are_among_t
     assert [point.sizes for point in points(account, {"B": 2, "D": 3, "L": 4})] == [{"B": 2, "D": 3, "L": 4}]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("text", ["every:2", "sqrt:full", "selective:core", "selective:core+gelu:full"])
 def test_a_transformer_passes_under_checkpoints(text: str) -> None:
     found = check_memory(load("gpt"), {**GPT, "L": 3}, [under(text, hold_output=True)])

@@ -93,6 +93,7 @@ SHAPES = [
 ]  # fmt: skip
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize(("kinds", "times", "norm", "tail"), SHAPES)
 def test_a_folded_model_takes_what_the_same_layers_take_one_by_one(kinds, times, norm, tail, policy):
@@ -101,6 +102,7 @@ def test_a_folded_model_takes_what_the_same_layers_take_one_by_one(kinds, times,
     assert amounts(one, policy, L=times) == amounts(other, policy)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("policy", ["every:1", "every:2", "every:3", "every:4", "every:k", "store-nothing"])
 @pytest.mark.parametrize(("kinds", "norm", "tail"), [("ws", None, ""), ("wsm", None, ""), ("ws", 0, "")])
 def test_formulas_for_every_count_hold_where_they_say(kinds, norm, tail, policy):
@@ -137,6 +139,7 @@ def test_the_inputs_of_segments_are_kept_and_no_others(layers, policy, kept):
     assert values == 4 * AT["B"] * AT["D"] * (entered + 2)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "graph_and_sizes",
     [
@@ -211,6 +214,7 @@ def holding_repeats(outer):
     return b.build(b.square(b.repeat(outer, body, b.input("x", "B D"), name="outer")))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("graph", "policy", "counts"),
     [
@@ -329,6 +333,7 @@ def test_repeats_that_read_something_else_are_stacks_of_their_own():
     assert check_memory(towers(apart=True).source, {}, [towers(apart=True).policy]).passed
 
 
+@pytest.mark.long
 def test_layers_in_an_inner_repeat_are_layers():
     """Five local layers and a full one, ten times: the inner repeat marks its own."""
     b = Builder("nested", SIZES)
@@ -428,6 +433,7 @@ ALTERNATING = ["wf" * 4, ("wwf" * 3)[:8], "ffwwwww"]
 """As in gemma-2, in gemma-3 with a rest, and with the first layers of another kind as in deepseek."""
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kinds", ALTERNATING)
 def test_configurations_of_layers_of_two_kinds_are_checked_with_torch(kinds):
     policies = [Policy(FP32, checkpoint=checkpoint(one)) for one in ("every:1", "every:3")]
@@ -435,6 +441,7 @@ def test_configurations_of_layers_of_two_kinds_are_checked_with_torch(kinds):
     assert found.passed, [row for row in found.rows if row.verdict != "equal"][:3]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kinds", ALTERNATING)
 @pytest.mark.parametrize("policy", ["every:1", "every:2", "every:3", "sqrt", "store-nothing"])
 def test_windows_change_nothing_of_what_is_kept_between_layers(kinds, policy):

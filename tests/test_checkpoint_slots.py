@@ -325,6 +325,7 @@ def drawn_chain(dice: Random, count: int) -> list[Link]:
     return links
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("seed", range(24))
 def test_plans_of_a_chain_are_the_best_of_all(seed: int) -> None:
     dice = Random(seed)
@@ -358,6 +359,7 @@ def unequal(dice: Random, count: int) -> Graph:
     return b.build(x).bind({"B": dice.randint(1, 4)})
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("seed", "count"), [(0, 2), (1, 3), (2, 3), (3, 3), (4, 3), (6, 4)])
 def test_the_best_segments_are_the_best_of_all(seed: int, count: int) -> None:
     """Every way to cut the layers, measured by the account: none that fits runs less again."""

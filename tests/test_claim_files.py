@@ -27,6 +27,7 @@ def run(capsys, monkeypatch):
     return call
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", [file.name for file in list_claim_files()])
 def test_what_ships_is_as_expected(name, run):
     """Every shipped claim gets the verdict that its file expects."""

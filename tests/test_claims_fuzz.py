@@ -151,6 +151,7 @@ def test_every_kind_is_made(kind):
         assert claim.text()
 
 
+@pytest.mark.long
 def test_a_sample_of_claims_has_no_wrong_verdict():
     makers, tally = {**MAKERS, **GRAPH_MAKERS}, Tally()
     found = [one_claim(f"sample:{index}", list(makers), makers, tally, shrink=False) for index in range(90)]

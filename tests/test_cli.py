@@ -153,6 +153,7 @@ def test_a_float_has_its_exact_text_beside_it(run, words):
         assert value == float(Fraction(exact))
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("form", ["text", "markdown", "latex", "json", "csv"])
 @pytest.mark.parametrize("workload", ["train", "forward", "prefill", "decode"])
 def test_every_workload_has_every_format(run, form, workload):
@@ -245,6 +246,7 @@ def test_check_without_torch_says_how_to_install_it(run, monkeypatch):
 # ---- lists ----
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize("what", LISTS)
 @pytest.mark.parametrize("form", ["text", "markdown", "json", "csv"])
 def test_every_list_has_every_format(run, what, form):
@@ -414,6 +416,7 @@ REFUSALS = [
 ]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("wrong", "right", "complaint"), REFUSALS)
 def test_a_refusal_stands_beside_its_valid_neighbour(run, wrong, right, complaint):
     status, out, err = run(*wrong)
@@ -456,6 +459,7 @@ sys.exit(f"imported {heavy}" if heavy else status)
 """
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     "words", [["--help"], *(["list", what] for what in LISTS), *([verb, "--help"] for verb in VERBS)]
 )
@@ -465,6 +469,7 @@ def test_help_and_lists_start_no_engine(words):
     assert done.stdout
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_output_does_not_depend_on_the_hash_seed(form):
     words = [

@@ -58,6 +58,7 @@ def test_the_page_without_sizes(run):
     assert "give the sizes (--at) to see what other choices give" in out
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("at", ["B=8,D=16,L=12", "B=8,D=16,L=13", "B=1,D=1,L=36"])
 def test_an_open_length_that_the_peak_does_not_depend_on(run, at):
     """The number is said, the moment is found at a small length, and what is still open has its name."""
@@ -169,6 +170,7 @@ def test_policies_side_by_side(run):
         assert line in lines, line
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "graph", ["relu", "matmul", "two_layer", "attention", "swiglu", "lora", "moe", "mla"]
 )
@@ -279,6 +281,7 @@ def test_neighbours_of_refusals(run, words):
     assert "memory.peak" in out
 
 
+@pytest.mark.long
 def test_the_commands_of_the_page_run(run):
     """Every command in the documentation is run."""
     text = (DOCS / "memory.md").read_text(encoding="utf-8")
@@ -302,6 +305,7 @@ def test_the_sessions_of_the_page_are_true():
 # ---- sizes that have their value anyway ----
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("words", "bound"),
     [
@@ -341,6 +345,7 @@ def test_help_names_the_optimizer_that_is_used(capsys, verb, name):
     assert f"default: {name}; see symacct list optimizers" in " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.long
 def test_eager_attention_is_said_to_be(run):
     """Graphs with a core say what they keep, and what comes closest to a fused kernel; others say nothing."""
     at = ("--at", "b=2,s=8,a=2,h=8,V=10,L=3")

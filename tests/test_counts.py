@@ -61,6 +61,7 @@ def excused(walk):
     return walk is None or walk.empty or walk.short
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_conditions_are_those_of_every_turn(seed):
     """Where they hold all is whole; where not, some turn has no count, and literal sizes are refused."""
@@ -267,6 +268,7 @@ def test_a_size_that_may_be_zero_is_a_count_and_no_more():
     assert derive(graph).value("params", {"B": 1, "D": 1, "L": 1}) == 1
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", [0, 1, 6, 10])
 def test_a_graph_that_is_read_has_the_conditions_of_the_one_that_was_built(seed):
     graph, _ = built(Program(seed))

@@ -33,6 +33,8 @@ def _runner():
 RUN = _runner()
 TEXTS = {name: path.read_text(encoding="utf-8") for name, path in RUN.PAGES.items()}
 PAGES = pytest.mark.parametrize("name", TEXTS)
+QUICK = ("docs/verbs/calc.md", "docs/verbs/dtype.md", "docs/verbs/compare.md", "docs/verbs/verify.md")
+"""Pages whose commands are run in the quick tests."""
 KNOWN = {}
 """What commands that need no file have printed already."""
 ELSEWHERE = (
@@ -88,7 +90,9 @@ def _given_device(monkeypatch):
 # ---- commands ----
 
 
-@PAGES
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.long) for name in TEXTS]
+)
 @pytest.mark.usefixtures("_given_device")
 def test_commands_print_what_is_shown(name, shell):
     """In order and in one folder, as a reader would type them."""
@@ -139,6 +143,7 @@ def test_the_page_is_what_is_made(name):
     assert RUN.with_rows(RUN.with_flags(name, text)) == text
 
 
+@pytest.mark.few(6)
 @PAGES
 def test_examples_in_python(name, tmp_path, monkeypatch):
     """Sessions print what is shown; other blocks run, in the order of the page."""
@@ -167,6 +172,7 @@ def test_links(name):
             assert heading in [re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("verb", [None, *VERBS])
 @pytest.mark.usefixtures("_given_device")
 def test_examples_of_the_help(verb, shell, monkeypatch):

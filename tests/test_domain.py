@@ -58,6 +58,7 @@ def grid(checks):
             yield at
 
 
+@pytest.mark.few(17)
 @pytest.mark.parametrize("seed", range(120))
 def test_points_lie_inside_and_nothing_is_called_empty_that_is_not(seed):
     """Every point satisfies every condition; a domain that is refused has none on the grid."""
@@ -77,6 +78,7 @@ def test_points_lie_inside_and_nothing_is_called_empty_that_is_not(seed):
         assert points, seed
 
 
+@pytest.mark.few(15)
 @pytest.mark.parametrize("seed", range(80))
 def test_the_smallest_counterexample_is_the_smallest(seed):
     """By its sum, then in the order of names, of all sizes on the grid that fail."""
@@ -156,6 +158,7 @@ def _wrong_once(real):
     return sign_between
 
 
+@pytest.mark.few(15)
 @pytest.mark.parametrize("seed", range(60))
 def test_trends_along_rays_are_those_of_values(seed):
     """The order and the factor of a formula along a ray, against its values far out."""

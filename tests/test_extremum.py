@@ -13,6 +13,7 @@ from symacct.readers.files import load
 from symacct.report.verdict import facts_of
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("claim", "outcome"),
     [
@@ -85,6 +86,7 @@ BEST = [
 ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("claim", BEST)
 def test_a_counterexample_satisfies_every_hypothesis(claim):
     """Both lengths are allowed at its sizes, and each value is the one at the length it stands beside."""

@@ -137,6 +137,7 @@ def test_examples_of_the_help_run(capsys):
 # ---- a unit behind a product ----
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("product", ["6*b*s*h*V", "6 b s h", "6*b*(s + h)", "6*b*s^2"])
 def test_a_unit_behind_a_product_is_one(capsys, product):
     """Behind a space it is the unit of the whole; what does not agree is told of units, not of letters."""

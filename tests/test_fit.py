@@ -175,6 +175,7 @@ def largest_micro(changes, text, room):
     return next((one for one in tried if brute(changes, text, one) <= room), None)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("room", [14_000, 32_000, 36_000, 45_000, 52_000, 62_000, 70_000])
 def test_every_option_is_what_brute_force_finds(room):
     """Micro-batches and peaks of all options; there is one where brute force finds one."""
@@ -236,6 +237,7 @@ def test_the_time_of_accumulated_batches_is_the_accounts(count):
     assert found.asked.seconds == Fraction(str(whole))
 
 
+@pytest.mark.long
 def test_adapters_do_not_end_the_search_for_full_training():
     """LoRA fits alone; so do a fused update and states on the host together, with checkpoints."""
     sizes = {"B": 1, "S": 8192}
@@ -301,6 +303,7 @@ def test_the_largest_batch_is_exact():
     assert account.value("memory.peak", {"B": limit.value + 1, "S": 1024}) > room
 
 
+@pytest.mark.few(11)
 @pytest.mark.parametrize("text", ["none", "every:1", "every:2", "sqrt", "store-nothing", "selective:relu"])
 @pytest.mark.parametrize("choice", [{}, {"accumulate": 2}, {"update": "fused"}, {"grads": "kept"}])
 def test_a_peak_over_the_batch_is_the_accounts(text, choice):
@@ -374,6 +377,7 @@ def test_status_and_words(symacct):
     assert "12 byte/parameter * N" in out
 
 
+@pytest.mark.long
 def test_progress_is_for_terminals(symacct, monkeypatch):
     """Nothing is written beside the answer into a pipe; on a terminal one line is written anew."""
     from symacct.cli import fit as verb
@@ -397,6 +401,7 @@ def test_one_sequence_where_nothing_is_said(symacct):
     assert (status, "add --at S=..." in err) == (2, True)
 
 
+@pytest.mark.long
 def test_the_record(symacct):
     """The envelope, with exact bytes; Markdown has the same tables."""
     status, out, _ = symacct("fit mlp --on h100-sxm --at B=8,D=512,L=4 --reserve 2GB --format json")

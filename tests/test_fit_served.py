@@ -17,6 +17,7 @@ from symacct.proof.prove import placed
 CAPACITY = 80 * 10**9
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("model", ["gpt2", "llama-3-8b", "gpt2-xl"])
 @pytest.mark.parametrize(("workload", "length"), [("decode", "T"), ("prefill", "S"), ("forward", "S")])
 def test_a_served_model_fits_by_its_own_peak(model, workload, length):
@@ -56,6 +57,7 @@ CONDITIONS = {
 }
 
 
+@pytest.mark.few(18)
 @pytest.mark.parametrize(
     "names", [(n,) for n in CONDITIONS] + [("few", "even"), ("half", "even", "many"), ("other", "few")]
 )

@@ -52,6 +52,7 @@ def plain(value):
     return Value(kind="nan") if value.kind == "nan" else value
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", SMALL)
 def test_every_code_decodes_as_in_ml_dtypes(name):
     one = ELEMENTS[name]
@@ -62,6 +63,7 @@ def test_every_code_decodes_as_in_ml_dtypes(name):
     assert all(plain(one.decode(code)) == plain(as_value(theirs[code])) for code in one.codes())
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", [name for name in TORCH if name != "fp32"])
 def test_every_code_decodes_as_in_torch(name):
     one = ELEMENTS[name]
@@ -98,6 +100,7 @@ def magnitudes(one):
     return [one.decode(code).number for code in range(one.top + 1)]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", SMALL)
 def test_every_midpoint_goes_to_the_even_code(name):
     """The midpoints of all neighbours, the one beyond the largest too, and a step of fp32 on either side."""
@@ -214,6 +217,7 @@ def test_ranges_are_those_of_finfo(name):
     assert one.bits == theirs.bits
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", SMALL)
 def test_the_count_is_that_of_different_numbers(name):
     one = ELEMENTS[name]
@@ -277,6 +281,7 @@ def test_what_is_lost():
     assert rounded(Value(Fraction(3, 2**24)), find("fp16")).subnormal
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("name", sorted(set(ELEMENTS) - {"e8m0", "mxint8_element"}))
 def test_laws_of_rounding(name):
     """What is held is kept; order is kept; the sign turns the result; no error beyond half a step."""

@@ -13,6 +13,7 @@ from symacct.proof.stated import statement_of
 from symacct.readers.claim_files import find_claim_file, read_claim_file, shipped_claim_files
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", sorted(shipped_claim_files()))
 def test_what_is_proved_has_a_certificate_of_this_very_claim(name):
     """The kernel accepts it, made anew it states the same, and no other proved claim of the file does."""

@@ -16,6 +16,7 @@ import inverse
 COUNT, PARTS = 240, 3
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", range(PARTS))
 def test_random_formulas_are_read_as_what_was_printed(seed):
     """In text, LaTeX and Markdown, with declared names and without."""

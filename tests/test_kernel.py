@@ -352,6 +352,7 @@ def paths(value, path=()):
         yield from paths(part, (*path, key))
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     "junk", [None, True, 1, [], {}, "", "01", "+1", "-0", "1.0", ["var"], ["var", ["B"]], [["+"]]]
 )

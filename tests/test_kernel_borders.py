@@ -450,6 +450,7 @@ def test_their_neighbours_hold():
     assert accepted(said(B, ">", D), given, "BD", [h(1, "above", B, D)])
 
 
+@pytest.mark.long
 def test_work_is_bounded_over_all_parts_together():
     """What is little work once is too much in many parts, and so are the parts themselves."""
     power = said(["^", ["+", B, D, L, "1"], "16"], "=", ["^", ["+", "1", L, D, B], "16"])

@@ -37,6 +37,7 @@ def terms_of(poly, variables):
     return [(powers, c) for powers, c in found if c != 0]
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("seed", range(20))
 def test_a_sign_is_that_of_the_full_shift(seed):
     dice = random.Random(seed)

@@ -32,6 +32,7 @@ def good(spoil):
     return [one for _, one in found]
 
 
+@pytest.mark.long
 def test_every_rule_is_spoiled(good):
     """The certificates that are spoiled use each rule of the table, at the top or inside."""
     used = set()
@@ -51,6 +52,7 @@ def test_every_rule_is_spoiled(good):
     assert set(kernel.RULES) <= used
 
 
+@pytest.mark.long
 def test_what_still_passes_is_true(spoil, good):
     """The kernel refuses or accepts, and never fails; what it accepts is true wherever it is tried."""
     draw, accepted = random.Random(11), 0

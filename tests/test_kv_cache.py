@@ -62,6 +62,7 @@ def test_heads_groups_one_head_and_a_latent(name, sizes, text):
     assert "memory.kv_cache" not in derive(graph).names()
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("kinds", "text"),
     [
@@ -142,6 +143,7 @@ def test_a_cache_is_enough_to_decode_with(name):
     assert account.value("memory.kv_cache", one) == 8 * cached
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("heads", "groups"), [(4, 2), (4, 4), (4, 1)])
 def test_the_cache_of_a_public_class(heads, groups):
     """The tensors that transformers' own cache holds after a prefill have the derived bytes."""

@@ -9,6 +9,7 @@ from symacct.proof.prove import prove
 from symacct.readers.files import load
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("claim", "beyond"),
     [("flops.model <= 8*params*tokens if s <= 6*h", 8), ("flops.model <= 6.6*params*tokens if s <= h", 6.6)],

@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import replace
 from types import MappingProxyType
 
+import pytest
 from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 from random_graphs import random_graph
@@ -109,6 +110,7 @@ def test_byte_accounts_are_ordered(seed):
         assert moved["compulsory"] <= moved["fused"] <= moved["algorithmic"] <= moved["issued"], (name, moved)
 
 
+@pytest.mark.long
 @few
 @given(SEEDS)
 def test_evaluating_and_deriving_commute(seed):

@@ -23,6 +23,7 @@ ROWS = [
 STATUS = {"REFUTED": 1, "DOES NOT FIT": 1}
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("words", "numbers"), ROWS, ids=[words[:60] for words, _ in ROWS])
 def test_each_number_is_said_by_its_command(words, numbers, capsys, monkeypatch):
     """As a whole number of the output: 5 is not seen in 0.5, nor 448 in 4480."""

@@ -42,6 +42,7 @@ def parameters(b):
 # ---- states ----
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("precision", "published", "right"),
     [

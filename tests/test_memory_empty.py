@@ -24,6 +24,7 @@ SEGMENTS = ("every:1", "every:2:full", "sqrt", "store-nothing", "selective:core"
 ASKED = ("memory.peak", "memory.activations", "memory.activations.peak", "flops.recompute", "flops.hardware")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", [700095, 810007, 810140])
 def test_a_step_whose_only_repeat_does_not_run_takes_what_torch_takes(seed: int) -> None:
     found = random_graph(seed)

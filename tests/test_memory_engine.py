@@ -74,6 +74,7 @@ def drawn(one: Account, dice: Random) -> dict[str, int]:
     }
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("seed", [0, *range(2, 14), 15])
 def test_formulas_agree_with_the_interpreter(seed: int) -> None:
     graph, dice = random_graph(seed).graph, Random(seed)
@@ -131,6 +132,7 @@ CUT = ("(L/k + k)*B*D + k*D^2", "(k + 2)*B*D + (L - k)*D^2", *PLAIN[1:])
 UNEVEN = ("(ceil(L/k) + k)*B*D + (L - (ceil(L/k) - 1)*k)*D^2", *CUT[1:])
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("held", [False, True])
 @pytest.mark.parametrize(
     ("choices", "expected", "when"),

@@ -81,6 +81,7 @@ def test_a_peak_at_sizes_is_what_python_counts(seed, checkpoint, held):
     assert one.value("memory.activations") == kept.kept + inputs
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("name", "checkpoint"),
     [
@@ -137,6 +138,7 @@ def test_running_again_costs_the_work_of_what_runs_again(seed, checkpoint):
     assert one.value("flops.model.all") == plain.value("flops.model.all")
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("name", SHIPPED)
 @pytest.mark.parametrize("checkpoint", ["every:k", "every:1:full", "store-nothing"])
 def test_no_formula_of_running_again_lowers_work(name, checkpoint):
@@ -288,6 +290,7 @@ def test_micro_batches_add_work_and_no_memory_after_the_second(seed):
     assert values[1]["memory.peak"] == values[2]["memory.peak"] >= values[0]["memory.peak"]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", SHIPPED)
 def test_micro_batches_multiply_all_work_but_the_update(name):
     choices = {"checkpoint": "every:1", "optimizer": "adamw"}

@@ -71,6 +71,7 @@ def levels(steps, size):
         level -= sum(map(size, ends.get(at, ())))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", SIZES)
 def test_shipped_graphs(name):
     policies = EVERYWHERE
@@ -99,11 +100,13 @@ def compare_random(seed, part=slice(None)):
     return compared
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("first", range(0, 30, 10))
 def test_random_graphs(first):
     assert sum(compare_random(seed, slice(seed % 3, None, 3)) for seed in range(first, first + 10)) > 15
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("seed", "compared"), [(507, 11), (513, 11), (810041, 5), (910571, 11)])
 def test_pasts_that_no_gradient_reaches(seed, compared):
     """Copies beside a node go with it; what enters a segment keeps its past; a caller holds its arguments.

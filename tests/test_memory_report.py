@@ -75,6 +75,7 @@ def test_regions_of_the_chain_read_as_the_lecture_would_write_them(policy: str, 
     assert shown_regions(chain(policy, held=held)) == REGIONS[policy]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("held", [False, True])
 @pytest.mark.parametrize("policy", ["none", "every:k"])
 def test_the_chain_in_every_region(policy: str, held: bool) -> None:  # noqa: FBT001
@@ -95,6 +96,7 @@ def test_the_chain_in_every_region(policy: str, held: bool) -> None:  # noqa: FB
     assert seen == set(range(len(peaks.exprs)))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("held", [False, True])
 @pytest.mark.parametrize("policy", ["none", "every:k"])
 def test_small_counts_of_the_chain_are_derived_apart(policy: str, held: bool) -> None:  # noqa: FBT001
@@ -131,6 +133,7 @@ CASES = [
 ]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("graph", "policy"), CASES)
 def test_regions_by_brute_force(graph: str, policy: str) -> None:
     """In its region a candidate is the largest, and every point lies in a region."""
@@ -171,6 +174,7 @@ ALIVE = [
 ]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("graph", "policy", "sizes"), ALIVE)
 def test_what_is_alive_against_the_interpreter(graph: str, policy: str, sizes: dict[str, int]) -> None:
     """The folded walk finds the moment of the step written out, and the same tensors, as formulas."""
@@ -193,6 +197,7 @@ def test_what_is_alive_against_the_interpreter(graph: str, policy: str, sizes: d
     assert mine == {key: as_expr(value) for key, value in theirs.items() if value}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("workload", ["train", "forward", "prefill", "decode"])
 def test_what_is_alive_adds_up_to_the_peak(workload: str) -> None:
     """With symbols: parameters, inputs, caches and tensors alive then are the formula of the peak."""

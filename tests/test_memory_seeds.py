@@ -7,8 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SCRIPT = """
 import sys
+import pytest
 from symacct import derive, load
 from symacct.cli.main import main
 
@@ -26,6 +29,7 @@ print(sorted(one.course.least.items(), key=str), one.course.conditions)
 """
 
 
+@pytest.mark.long
 def test_every_seed_says_the_same() -> None:
     root = Path(__file__).parent.parent
     runs = [

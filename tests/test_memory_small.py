@@ -51,6 +51,7 @@ def two_heads():
     return b.build(linear(x, "h1"), b.sigmoid(linear(x, "h2")), x)
 
 
+@pytest.mark.few(13)
 @pytest.mark.parametrize("accumulate", [1, 2, 3])
 @pytest.mark.parametrize("layers", [1, 2, 3, 5])
 @pytest.mark.parametrize("graph", ["mlp", "deep_linear"])

@@ -88,6 +88,7 @@ def test_the_table_of_a_chain(quantity, text, optimizer):
 # ---- every precision, every optimizer ----
 
 
+@pytest.mark.few(34)
 @pytest.mark.parametrize(("name", "optimizer"), list(product(BYTES, STATES)))
 def test_every_precision_and_optimizer(name, optimizer):
     """Each category is its bytes times the parameters that it is kept for; static memory is their sum."""
@@ -101,6 +102,7 @@ def test_every_precision_and_optimizer(name, optimizer):
     assert_formula(account, "memory.static", f"{weight}*{held} + {grad + master + state}*{trained}")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("name", "each"), list(TOTALS.items()))
 def test_bytes_of_a_parameter(name, each):
     """12, 16, 18, 8 and 16 bytes with AdamW, proved of a whole decoder, and the next number refuted."""

@@ -49,6 +49,7 @@ def grid(**ranges):
     return [dict(zip(ranges, point, strict=True)) for point in product(*ranges.values())]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("name", ["mlp", "deep_linear"])
 def test_the_formulas_are_exact(name, policy):

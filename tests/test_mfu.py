@@ -329,6 +329,7 @@ def test_a_machine_is_needed(symacct):
     assert (status, err.splitlines()[0]) == (2, "utilisation is of a machine's peak")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("rate", "machine", "noted"),
     [

@@ -74,12 +74,14 @@ def parameters(module):
     return sum(p.numel() for p in module.parameters())
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
 def test_parameters_are_those_of_the_public_module(config):
     """Every parameter of the module, the tied ones once."""
     assert derive(read(config))["params"].expr == parameters(public(config))
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
 def test_a_symbolic_model_is_the_bound_one_once_it_is_bound(config):
     """Binding after deriving is binding before it."""
@@ -91,6 +93,7 @@ def test_a_symbolic_model_is_the_bound_one_once_it_is_bound(config):
         assert derive(bound).value(quantity, here) == derive(free).value(quantity, {**here, **sizes})
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
 def test_flops_are_those_that_torch_counts(config):
     """Contractions of a training step, forward and both passes, as torch's counter sees the module."""

@@ -46,6 +46,7 @@ def test_there_are_five():
     assert len(NAMES) == 5
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("name", NAMES)
 def test_it_prints_what_is_stored(name):

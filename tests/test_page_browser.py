@@ -8,21 +8,21 @@ import random
 import re
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
 from importlib import resources
 
 import pytest
 from browser import Browser, Tab, found
 from page_oracle import expected
 from pages import page_of
+from shipped import NAMES as SHEETS
+from shipped import shipped_sheet
 
 from symacct.account import derive
 from symacct.cli.main import main
 from symacct.readers.files import load
 from symacct.sheet.data import Bench, Sheet
 from symacct.sheet.html import html_of
-from symacct.sheet.layout import read_layout, shipped_layouts
-from symacct.sheet.making import of_account, of_layout
+from symacct.sheet.making import of_account
 from symacct.sheet.page.words import WORDS
 
 pytestmark = [
@@ -30,7 +30,6 @@ pytestmark = [
     pytest.mark.skipif(found() is None, reason="no Chromium on this machine: apt-get install chromium"),
 ]
 
-SHEETS = tuple(shipped_layouts())
 SETTINGS = 20
 CLOSE = 1e-9
 TRAIN = (("workload", ("train",)),)
@@ -67,12 +66,6 @@ def tab(browser):
 @pytest.fixture
 def lecture(tab):
     return tab.open(page_of("lecture").as_uri())
-
-
-@cache
-def sheet_of(name):
-    """A shipped sheet, as Python knows it."""
-    return of_layout(read_layout(shipped_layouts()[name]))
 
 
 def data_of(page):
@@ -160,7 +153,7 @@ def test_the_page_says_what_python_says(browser, name):
     for _ in range(SETTINGS):
         texts, (sizes, choices, machine) = settings(data, dice)
         tab.call(SET, texts)
-        wanted = expected(sheet_of(name), sizes, choices, machine, data=data)
+        wanted = expected(shipped_sheet(name), sizes, choices, machine, data=data)
         wrong, count = differences(data, tab.call(SHOWN), choices, wanted)
         assert not wrong, (texts, wrong[:3])
         compared += count
@@ -183,7 +176,7 @@ def test_a_wrong_number_in_the_page_is_found(tab, tmp_path):
     texts, (sizes, choices, machine) = settings(data, dice)
     tab.call(SET, texts)
     wrong, _ = differences(
-        data, tab.call(SHOWN), choices, expected(sheet_of("lecture"), sizes, choices, machine, data=data)
+        data, tab.call(SHOWN), choices, expected(shipped_sheet("lecture"), sizes, choices, machine, data=data)
     )
     assert [key for key, _, _ in wrong] == [f"{row['id']}//0"]
 

@@ -8,14 +8,13 @@ from fractions import Fraction
 
 import pytest
 from page_oracle import expected, timed, under
+from shipped import shipped_sheet
 
 from symacct.account import derive
 from symacct.machines import load as load_machine
 from symacct.readers.files import load
 from symacct.sheet.data import Bench, Section, Sheet
 from symacct.sheet.from_accounts import quantity_rows
-from symacct.sheet.layout import read_layout, shipped_layouts
-from symacct.sheet.making import of_layout
 from symacct.sheet.page import page_data
 
 SMALL = {"b": 2, "s": 8, "h": 6, "a": 3, "L": 4, "V": 11, "t": 5}
@@ -156,13 +155,13 @@ def compare(sheet, data, sizes, choices, machine):
 
 @pytest.fixture(scope="module")
 def lecture():
-    sheet = of_layout(read_layout(shipped_layouts()["lecture"]))
+    sheet = shipped_sheet("lecture")
     return sheet, page_data(sheet)
 
 
 @pytest.fixture(scope="module")
 def transformer():
-    sheet = of_layout(read_layout(shipped_layouts()["transformer"]))
+    sheet = shipped_sheet("transformer")
     return sheet, page_data(sheet)
 
 
@@ -180,12 +179,14 @@ def randomly(data, seed):
     return made
 
 
+@pytest.mark.long
 def test_the_lecture_at_random_sizes(lecture):
     sheet, data = lecture
     found = compare(sheet, data, randomly(data, 1), {}, "h100-sxm")
     assert sum(one is not None for one in found.values()) > 50
 
 
+@pytest.mark.long
 def test_a_transformer_under_choices(transformer):
     sheet, data = transformer
     choices = {
@@ -199,6 +200,7 @@ def test_a_transformer_under_choices(transformer):
     assert all(one is not None for one in found.values())
 
 
+@pytest.mark.long
 def test_where_a_condition_fails_there_is_no_number(transformer):
     sheet, data = transformer
     found = compare(sheet, data, {"gpt": {**SMALL, "h": 7}}, {}, "h100-sxm")
@@ -221,6 +223,7 @@ def test_a_bench_is_timed_as_elsewhere(workload, machine):
     assert (theirs["time"] is not None) == has
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["flops.model", "memory.static", "memory.activations", "bytes.step"])
 def test_terms_add_up(name):
     account = derive(load("gpt"), optimizer="adamw")

@@ -97,6 +97,7 @@ def pictures(folder, ending):
     return paths
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("ending", [".svg", ".png"])
 def test_the_same_input_gives_the_same_bytes(tmp_path, ending):
     """Drawn twice, in two folders."""
@@ -165,6 +166,7 @@ def test_refusals(words, said, capsys, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.long
 def test_refusals_of_the_functions(tmp_path):
     """What no flag of the command reaches."""
     account = derive(load("mlp"))

@@ -341,6 +341,7 @@ def test_values_that_are_no_numbers(value):
         plan(params=value)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "at", "long"),
     [

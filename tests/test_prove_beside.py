@@ -25,6 +25,7 @@ def proof(text, **given):
     return found
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     ("bound", "plain", "outcome"),
     [
@@ -127,6 +128,7 @@ def test_a_minimum_sees_through_what_is_bound():
     assert letters.decision.reason == plain.decision.reason
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "text",
     [
@@ -154,6 +156,7 @@ def test_other_questions_read_the_same():
     assert conditions_beside(claim, (), ["M >= n"]) == conditions_beside(claim, ["M >= n"])
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("text", "given", "outcome"),
     [
@@ -176,6 +179,7 @@ def test_names_that_the_graph_gives_to_quotients(text, given, outcome):
     assert prove(load("gpt"), text, **given).outcome == outcome
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("quotient", "plain"),
     [

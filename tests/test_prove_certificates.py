@@ -26,6 +26,7 @@ def run(capsys, monkeypatch):
     return call
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "claim",
     [

@@ -32,6 +32,7 @@ def accounts():
     return account
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("checkpoint", "peak", "where", "outcome"),
     [
@@ -83,6 +84,7 @@ def test_a_mean_of_two_formulas_is_below_their_maximum():
     assert prove(None, "max(B, D) = max(D, B, min(B, D))").outcome == "proved"
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("claim", "outcome"),
     [
@@ -110,6 +112,7 @@ def test_a_checkpoint_at_every_block(accounts, saves, outcome):
     assert prove(account, claim, brief=True).outcome == outcome
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", ["mlp", "deep_linear"])
 @pytest.mark.parametrize(
     ("choices", "claim", "outcome"),
@@ -161,6 +164,7 @@ def test_the_least_over_integers():
     assert divisors.decision.point.describe() == "n = 5: 6 against 5"
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     ("checkpoint", "claim", "outcome"),
     [
@@ -210,6 +214,7 @@ def test_symbols_of_the_policy_are_names(accounts):
         prove(accounts("mlp"), "memory.activations.peak = 2*(L/k + k)*B*D")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("claim", "error", "words"),
     [
@@ -231,6 +236,7 @@ def test_refusals(accounts, claim, error, words):
     assert prove(accounts("mlp"), "memory.peak >= memory.peak(grads=kept) if B >= 2").outcome == "refuted"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("claim", "equal"),
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import islice, product
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sympy import Max
@@ -38,6 +39,7 @@ maxima = st.lists(polynomials, min_size=1, max_size=3, unique=True).map(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=60, deadline=None)
 @given(maxima, maxima, st.sampled_from(sorted(TRUE)), st.sampled_from(REGIONS))
 def test_what_is_proved_holds_and_what_is_refuted_fails(left, right, relation, region):

@@ -31,6 +31,7 @@ def outcome(account, text, **given):
 # ---- times ----
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     ("name", "text", "on", "said"),
     [

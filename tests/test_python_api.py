@@ -48,6 +48,7 @@ def test_an_undecided_verdict_is_neither_true_nor_false() -> None:
         bool(undecided)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", GRAPHS)
 @pytest.mark.parametrize("choices", [{}, {"optimizer": "adamw"}, {"workload": "forward"}])
 def test_an_account_is_a_mapping_of_its_quantities(name: str, choices: dict[str, str]) -> None:

@@ -132,6 +132,7 @@ def test_records(run):
     assert "| **forward** |" in out
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("workload", ["train", "forward", "prefill", "decode"])
 @pytest.mark.parametrize("form", ["text", "markdown", "json", "csv"])
 def test_every_workload_in_every_format(workload, form, run):
@@ -203,6 +204,7 @@ def lookup(b):
 POINTS = "name,flops,bytes,seconds\nmeasured $1 <b>,8.6e9,37748736,0.00002\n"
 
 
+@pytest.mark.long
 def test_the_picture_is_drawn_the_same_each_time(run, tmp_path):
     """SVG and PNG, byte for byte, with a machine of each line style and measured points."""
     pytest.importorskip("matplotlib")

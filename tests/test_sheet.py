@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 
 import pages
 import pytest
+from shipped import shipped_sheet
 
 from symacct import formats
 from symacct.cli.main import main
@@ -132,16 +133,13 @@ def random_formulas(count, seed=0):
 @pytest.fixture(scope="module")
 def shipped():
     """Each sheet that ships, in both languages."""
-    return {
-        (name, lang): of_layout(read_layout(path), lang=lang)
-        for name, path in shipped_layouts().items()
-        for lang in ("en", "zh")
-    }
+    return {(name, lang): shipped_sheet(name, lang) for name in shipped_layouts() for lang in ("en", "zh")}
 
 
 # ---- print, read, prove identical ----
 
 
+@pytest.mark.long
 def test_every_formula_of_every_shipped_sheet_says_what_was_meant(shipped):
     maths = [(row.name, one) for (_, lang), sheet in shipped.items() if lang == "en"
              for row in sheet.rows for one in row.maths]  # fmt: skip
@@ -150,6 +148,7 @@ def test_every_formula_of_every_shipped_sheet_says_what_was_meant(shipped):
     assert not wrong
 
 
+@pytest.mark.long
 def test_random_formulas_say_what_was_meant():
     """By the check that sheets make, and by plain arithmetic."""
     for number, one in enumerate(random_formulas(300)):
@@ -535,6 +534,7 @@ def test_hostile_text_stays_text_in_markdown(hostile):
     assert bars == {6}
 
 
+@pytest.mark.long
 def test_a_file_of_its_own_needs_no_network(shipped):
     made = html_of(shipped["lecture", "zh"])
     page = Tags()
@@ -548,6 +548,7 @@ def test_a_file_of_its_own_needs_no_network(shipped):
 # ---- layouts, and the goldens ----
 
 
+@pytest.mark.long
 def test_the_shipped_sheets_are_as_reviewed(shipped):
     """Remade here, and compared with the files that people looked at."""
     made = {}

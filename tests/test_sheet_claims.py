@@ -7,6 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from shipped import shipped_sheet
 
 from symacct.errors import ReadError
 from symacct.policy import PRECISIONS, precision
@@ -34,7 +35,7 @@ HUNDRED = Tree("number", 0, 0, value=Fraction(100))
 @pytest.fixture(scope="module")
 def shipped():
     """Each sheet that ships."""
-    return {name: of_layout(read_layout(path)) for name, path in shipped_layouts().items()}
+    return {name: shipped_sheet(name) for name in shipped_layouts()}
 
 
 def row_of(**stated):
@@ -53,6 +54,7 @@ def said(cell):
     return "".join(spelled(item, "text") if isinstance(item, Math) else str(item) for item in cell)
 
 
+@pytest.mark.long
 def test_no_right_term_is_the_formula_it_stands_for(shipped):
     rows = [row for sheet in shipped.values() for row in sheet.rows if row.instead]
     assert len(rows) > 25
@@ -114,6 +116,7 @@ def every(tree):
 LIMITS = {one.name: (one, folder) for one, folder in stated_on_cards()}
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", LIMITS)
 def test_each_term_of_a_leading_order_counts(name, monkeypatch):
     """A term that may be a hundred times as large, and all stays proved, is not what the limit says."""
@@ -250,6 +253,7 @@ def laid(tmp_path, more):
     return of_layout(read_layout(path))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("made", [tex_of, markdown_of, html_of, text_of])
 def test_notes_and_cited_sources_are_in_every_format(tmp_path, made):
     text = made(laid(tmp_path, ", cited = true"))

@@ -44,6 +44,7 @@ def terms_of(text):
     return len(re.findall(r" [+-] ", text)) + 1
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("target", ["mla", "gpt", "llama", "moe"])
 def test_a_long_row_counts_terms_above_and_below(target):
     """Against the texts that derive prints: signs counted in the two sums of a fraction."""
@@ -164,6 +165,7 @@ def test_symbols_have_columns_of_their_own(file, tmp_path, lang, said):
         assert text.index(said, start) < text.index(others, start)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("target", ["gpt", "llama", "moe", "mla", "attention", "nanogpt"])
 def test_example_sizes_are_those_of_a_small_model(target):
     """Few heads and experts, a head of several features, fewer key-value heads than heads."""
@@ -179,6 +181,7 @@ def test_example_sizes_are_those_of_a_small_model(target):
     assert sizes == example_sizes(derive(load(target)))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("target", ["gpt", "mlp", "llama"])
 def test_no_step_says_that_a_formula_is_itself(capsys, monkeypatch, target):
     """In the words of the sheet: neither side of a sign of equality is the other."""

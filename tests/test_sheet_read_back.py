@@ -6,13 +6,12 @@ import re
 from pathlib import Path
 
 import pytest
+from shipped import NAMES, shipped_sheet
 
 from symacct.claims import read_claim
 from symacct.proof.judge import _dtype, machine_of
 from symacct.proof.prove import prove
 from symacct.proof.read_line import read_line
-from symacct.sheet.layout import read_layout, shipped_layouts
-from symacct.sheet.making import of_layout
 from symacct.sheet.markdown import _math
 from symacct.sheet.readback import is_same, value
 from symacct.sheet.spelling import spelled
@@ -25,7 +24,7 @@ LETTERS = re.compile(r"[a-zA-Z]")
 @pytest.fixture(scope="module")
 def shipped():
     """Each sheet that ships, in full."""
-    return [of_layout(read_layout(path), style="full") for path in shipped_layouts().values()]
+    return [shipped_sheet(name, style="full") for name in NAMES]
 
 
 def notations(one):
@@ -48,6 +47,7 @@ def is_alone(one, shown):
     return all(LETTERS.fullmatch(part.name) or "_" in part.name for part in parts if part.form == "name")
 
 
+@pytest.mark.long
 def test_every_formula_is_read_with_and_without_a_graph(shipped):
     """Every formula of every row and step, in text, LaTeX and Markdown."""
     maths = {}
@@ -74,6 +74,7 @@ def test_every_formula_is_read_with_and_without_a_graph(shipped):
     assert alone > 1500
 
 
+@pytest.mark.long
 def test_every_claim_is_read_as_printed_with_the_same_verdict(shipped):
     """The line that says how a claim was read, typed again beside the same graph."""
     seen = 0

@@ -43,6 +43,7 @@ def shown(text, more):
     return row, text_of(Sheet("", "", (Section("", (row,)),)), 400)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("case", CASES)
 def test_a_false_claim_shows_what_is_true(case):
     more, claimed, right = CASES[case]
@@ -51,6 +52,7 @@ def test_a_false_claim_shows_what_is_true(case):
     assert f"right: {right}" in " ".join(text.split())
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "case", [case for case in CASES if " = " in CASES[case][2] and "[" not in CASES[case][2]]
 )

@@ -12,6 +12,7 @@ from itertools import product
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from shipped import shipped_sheet
 from sympy import Integer, Rational
 
 from symacct.account import derive
@@ -30,9 +31,8 @@ from symacct.sheet.charges import charges
 from symacct.sheet.data import Math, Sign, Words
 from symacct.sheet.examples import example_sizes, of_account
 from symacct.sheet.html import html_of
-from symacct.sheet.layout import read_layout, shipped_layouts
 from symacct.sheet.making import of_account as sections_of
-from symacct.sheet.making import of_claims, of_layout
+from symacct.sheet.making import of_claims
 from symacct.sheet.markdown import markdown_of
 from symacct.sheet.plain import text_of
 from symacct.sheet.readback import value
@@ -88,6 +88,7 @@ def test_charges_add_up_to_the_quantity(name):
             assert not account.terms(quantity) or labels
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", CHOICES)
 def test_every_step_is_equal_to_the_one_before(name):
     """Inside of a step all formulas are equal; the last one is the quantity; the parts add up to the sum."""
@@ -143,6 +144,7 @@ def test_a_quantity_refers_to_those_on_the_same_sheet():
     assert len(steps(account, "flops.model", above)) < len(steps(account, "flops.model"))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", [*CHOICES, "llama"])
 def test_the_same_terms_are_the_same_as_often(name):
     """A quantity refers to another only where both have the same terms, each as often, and so one sum."""
@@ -350,6 +352,7 @@ def test_a_difference_that_is_a_number_has_no_coefficients():
     assert prove(None, "2*n <= n").decision.reason == "it fails at a point"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("relation", ["<", "<=", ">", ">="])
 @given(st.fractions(-20, 20, max_denominator=9))
 def test_the_first_integer_beyond_a_number(relation, number):
@@ -394,9 +397,10 @@ def test_what_is_put_in_must_be_what_the_words_say(monkeypatch, tmp_path):
 # ---- Chinese ----
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["inference", "transformer"])
 def test_a_chinese_card_has_the_programs_words_in_chinese(name):
-    made = of_layout(read_layout(shipped_layouts()[name]), lang="zh")
+    made = shipped_sheet(name, "zh")
     words = [
         item.text
         for row in made.rows

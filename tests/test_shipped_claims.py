@@ -67,6 +67,7 @@ def spoiled(text, grows=""):
     return f"{left}{sign.group()} {right}{text[end:]}"
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("file", "start"), CASES)
 def test_every_expectation_holds(file, start, accounts):
     """Each claim gets the verdict that its file expects, and each ``instead`` is proved."""
@@ -75,6 +76,7 @@ def test_every_expectation_holds(file, start, accounts):
         assert found.ok, f"{stated.name}: {found.got}, not {stated.expect}. {found.detail}"
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("file", "start"), CASES)
 def test_a_wrong_coefficient_is_not_proved(file, start, accounts, monkeypatch):
     """What is true is no longer true with one coefficient of the right side changed, or twice a number."""

@@ -192,6 +192,7 @@ def conditions(seed):
     return floored(N / r.randint(2, 9)) * r.randint(1, 5) + N - r.randint(1, 99)
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("seed", range(48))
 def test_integers_are_those_of_brute_force(seed):
     """Every integer up to 300 is in the answer exactly if the condition holds there."""
@@ -203,6 +204,7 @@ def test_integers_are_those_of_brute_force(seed):
         assert inside == holds_at(gap, relation, "n", size), (gap, relation, size)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(24))
 def test_real_sets_are_those_of_sampling(seed):
     """Rational points are in an interval exactly if the condition holds there."""
@@ -222,6 +224,7 @@ def _inside(span, at):
     return (low < 0 or (low == 0 and span.low_in)) and (high > 0 or (high == 0 and span.high_in))
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("seed", range(20))
 def test_bounds_and_directions_hold(seed):
     """What lies below, above, and which way a formula goes, tried at integers."""
@@ -240,6 +243,7 @@ def test_bounds_and_directions_hold(seed):
         assert values == sorted(values)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("count", [1, 2, 7, 12, 96, 97, 300])
 @pytest.mark.parametrize("text", ["L/k + k", "ceil(L/k) + k", "max(3*k, L/k) + ceil(k/7)", "L*L/k^2 + 5*k"])
 def test_best_integers_are_those_of_brute_force(text, count):
@@ -271,6 +275,7 @@ SYMBOLIC = (
 )  # fmt: skip
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("text", SYMBOLIC)
 @pytest.mark.parametrize("relation", RELATIONS[:4])
 def test_formulas_are_right_at_sizes(text, relation):
@@ -454,6 +459,7 @@ def test_a_symbol_of_another_choice_is_the_unknown():
     assert ours == wanted
 
 
+@pytest.mark.long
 def test_no_length_matters_is_an_answer(run):
     """Where k is not in the formula every k is as good: an answer, checked by every k's own derivation."""
     line = ("mlp", "--checkpoint", "every:k", "--optimizer", "adamw", "--at", "B=8,D=16,L=36")
@@ -465,6 +471,7 @@ def test_no_length_matters_is_an_answer(run):
     assert set(found.whole.peaks) == {111_108}
 
 
+@pytest.mark.long
 def test_the_best_segment_comes_with_its_regions(run):
     """With sizes open the cases of the search for it, at sizes the best integer; brackets may be left out."""
     account = derive(load("mlp"), checkpoint="every:k", optimizer="adamw")

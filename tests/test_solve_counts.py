@@ -37,6 +37,7 @@ def values(account, quantity, name, sizes, most):
     return {n: account.value(quantity, {**sizes, name: n}) for n in range(1, most + 1)}
 
 
+@pytest.mark.long
 def test_lengths_that_do_not_divide_are_tried():
     """6 is best for 37 iterations, which no length but 1 and 37 divides."""
     account = account_of("every:k")
@@ -50,6 +51,7 @@ def test_lengths_that_do_not_divide_are_tried():
     assert other.smallest == min(peaks, key=lambda k: (peaks[k] + 100 * k, k))
 
 
+@pytest.mark.long
 def test_lengths_below_a_bound():
     """A peak falls and rises with the length: a range of them, and longer ones than the count are all one."""
     account = account_of("every:k")
@@ -60,6 +62,7 @@ def test_lengths_below_a_bound():
     assert found.largest is None
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("checkpoint", "sizes", "bound", "optimizer", "last"),
     [
@@ -80,6 +83,7 @@ def test_counts_that_a_length_does_not_divide(checkpoint, sizes, bound, optimize
     ]  # fmt: skip
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(10))
 def test_random_questions_are_those_of_brute_force(seed):
     """Lengths and counts, with roots, with micro-batches, of several quantities."""
@@ -105,6 +109,7 @@ def test_random_questions_are_those_of_brute_force(seed):
         assert integers(best, 20) == [n for n, value in at.items() if value == min(at.values())]
 
 
+@pytest.mark.long
 def test_what_is_assumed_is_kept():
     """Of divisors alone, of lengths from 4 on: what else would satisfy the condition is no answer."""
     account = account_of("every:k")
@@ -118,6 +123,7 @@ def test_what_is_assumed_is_kept():
     assert integers(later, 50) == [k for k, peak in peaks.items() if peak <= bound and k >= 4]
 
 
+@pytest.mark.long
 def test_what_is_not_looked_at_is_said_in_the_answer():
     """Lengths behind the count, where the text names the length too."""
     found = solve(account_of("every:k"), "memory.peak <= k*10 kB", "k", sizes=SMALL)
@@ -169,6 +175,7 @@ def test_a_question_that_takes_too_long_has_no_answer(monkeypatch):
         solve(account_of("sqrt"), *PARTIAL[:2], sizes=PARTIAL[2])
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("checkpoint", ["every:3", "sqrt", "every:2:full"])
 @pytest.mark.parametrize("quantity", ["flops.recompute", "memory.activations", "bytes.step"])
 def test_micro_batches_have_a_shorter_last_segment_too(checkpoint, quantity):

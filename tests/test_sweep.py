@@ -58,6 +58,7 @@ def formula(seed):
     return terms(5, least=-99)
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("seed", range(36))
 def test_values_are_those_of_exact_evaluation(seed):
     """Float64 agrees within its stated bound, or where terms cancel within one against their absolute sum."""
@@ -110,6 +111,7 @@ def test_blocks_are_the_grid_in_its_order(block):
     assert [grid.point(n)["L"] for n in range(4)] == [7, 8, 9, 10]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("graph", ["deep_linear", "mlp", "gpt"])
 def test_small_counts_get_their_own_derivation(graph):
     """Where a condition of a formula fails, the value is that of a derivation with the sizes bound."""
@@ -195,6 +197,7 @@ def test_grids_are_read(text, axes):
     assert {name: list(values) for name, values in read_grid(text).axes} == axes
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("text", "error"),
     [

@@ -303,6 +303,7 @@ ANY_TEXT = st.one_of(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=300, deadline=5000)
 @given(ANY_TEXT)
 def test_any_text_is_read_or_refused(text):

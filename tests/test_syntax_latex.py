@@ -235,6 +235,7 @@ def agree(one, other, first):
     return left == right or abs((left - right).evalf(30)) < 1e-20
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("spelling", SPELLINGS)
 @settings(max_examples=60, deadline=None)
 @given(expr=EXPRESSIONS)

@@ -40,6 +40,7 @@ MEGATRON = [
 ]  # fmt: skip
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("layers", "width", "count", "rate", "days"), MEGATRON)
 def test_megatron_table_2(layers, width, count, rate, days):
     """300B tokens with every layer run again: days, Narayanan et al. 2021, equation (3) and table 2.

@@ -69,6 +69,7 @@ def compared(seed: int, all_rows: range) -> Iterator[tuple[Policy, list[MemoryRo
         assert saved == tracked.saved_peak, (seed, policy.describe())
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_memory_of_random_graphs(group: int) -> None:
     for seed in range(group * EACH, (group + 1) * EACH):
@@ -76,6 +77,7 @@ def test_memory_of_random_graphs(group: int) -> None:
             assert {row.verdict for row in rows} == {EQUAL}, (seed, policy.describe(), rows)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", MISSED)
 def test_what_was_missed_once(seed: int) -> None:
     """Pasts that no gradient reaches, kept with what enters a segment; ops that are dead without turns."""

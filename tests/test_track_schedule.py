@@ -78,6 +78,7 @@ def by_primitives(one: Graph, sizes: dict[str, int]) -> dict[Any, Any]:
     return dict(zip(leaves, grads, strict=True))
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", SMALL)
 def test_gradients_are_those_of_the_plain_run_for_every_plan(name: str) -> None:
     one, sizes = load(name), SMALL[name]

@@ -56,6 +56,7 @@ def public(name: str) -> Any:
         return transformers.AutoModelForCausalLM.from_config(made)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["gpt2", "llama-2-7b", "llama-3-8b"])
 def test_a_model_at_its_full_size_is_counted_to_the_flop(name: str) -> None:
     """FLOPs of the forward pass and of a training step, with every layer there is."""

@@ -82,6 +82,7 @@ def test_what_a_logarithm_leaves_behind_may_count(claim, outcomes):
     assert prove(None, claim, grow=grow).outcome in outcomes
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("claim", ["2^n*2^m = 2^(n + m)", "2^n >= n + 1", "log(n*m) = log(n) + log(m)"])
 def test_powers_and_logarithms_of_large_sizes_end_early(claim):
     """A size in an exponent is not worked out to its last digit."""
@@ -91,6 +92,7 @@ def test_powers_and_logarithms_of_large_sizes_end_early(claim):
 PRODUCT = "*".join(f"n{i}" for i in range(300)) + " >= 1"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("claim", [PRODUCT, "(n + m + k + j)^20 >= n^20"])
 def test_a_search_for_a_proof_keeps_to_its_time(claim):
     """A shift of very many terms ends with the time that is given, or with the work that is allowed."""

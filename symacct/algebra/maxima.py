@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import lru_cache
+from itertools import repeat
 from math import lcm, prod
 from operator import ge, mul
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ from symacct.algebra.feasible import weights
 from symacct.algebra.sparse import Poly, at_least, moved, plus, product
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from sympy import Expr
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 POINTS, FEW = 240, 24
 STEPS = (0, 1, 2, 5, 17, 64, 300, 2_000, 40_000, 10**6)
-MOST_NEAR = 3
+MOST_NEAR, MORE = 3, 6
 MOST_PROGRAMS = 16
 MOST_WINNERS = 12
 MOST_COMPARED = 60
@@ -120,29 +121,39 @@ class Contest:
         >>> contest.same(two, three), contest.same(two[:1], three)
         (True, False)
         """
-        if all(poly in right for poly in left) and all(poly in left for poly in right):
+        if (found := self._same(left, right)) is None:  # what others cover within a side need not be covered
+            found = self._same(self.largest(left), self.largest(right))
+        return bool(found)
+
+    def _same(self, left: Sequence[Poly], right: Sequence[Poly]) -> bool | None:
+        """Say whether two maxima are the same; None where neither is proved."""
+        sides = [self._apart([self.unshifted(poly) for poly in side]) for side in (left, right)]
+        keys = [{frozenset(poly.items()) for poly in side} for side in sides]
+        if keys[0] == keys[1]:
             return True
-        sides = ([self.unshifted(poly) for poly in left], [self.unshifted(poly) for poly in right])
-        table = self._values([*sides[0], *sides[1]])
+        both = [*sides[0], *sides[1]]
         split = len(sides[0])
-        if any(max(row[:split]) != max(row[split:]) for row in table):
-            return False
-        at = {0: range(split), 1: range(split, split + len(sides[1]))}
-        return all(
-            self._covered(
-                table, at[side][i], poly, {j: sides[1 - side][j - at[1 - side][0]] for j in at[1 - side]}
-            )
-            for side in (0, 1)
-            for i, poly in enumerate(sides[side])
+        for many in (FEW, POINTS):
+            table = self._values(both, many)
+            if any(max(row[:split]) != max(row[split:]) for row in table):
+                return False
+        covered = all(
+            frozenset(both[at].items()) in keys[1 - side] or self._covered(table, at, both, others)
+            for side, others in ((0, range(split, len(both))), (1, range(split)))
+            for at in (range(split), range(split, len(both)))[side]
         )
+        return True if covered else None
 
     def _covered(
-        self, table: Sequence[Sequence[int]], at: int, poly: Poly, others: Mapping[int, Poly]
+        self, table: Sequence[Sequence[int]], at: int, polys: Sequence[Poly], others: Sequence[int]
     ) -> bool:
         """Say whether a polynomial is proved to be at most the largest of others."""
-        if any(at_least(other, poly) for other in others.values()):
+        if any(self.ring.nonnegative(plus(polys[one], polys[at], -1)) for one in others):
             return True
-        return self.below(poly, [others[i] for i in _Nearest(table, set(others)).to(at)])
+        nearest = _Nearest(table, set(others))
+        return any(
+            self.below(polys[at], [polys[one] for one in nearest.to(at, n)]) for n in (MOST_NEAR, MORE)
+        )
 
     def _values(self, polys: Sequence[Poly], many: int = POINTS) -> list[list[int]]:
         """Return the values of all candidates at the points, times a common denominator."""
@@ -203,7 +214,7 @@ class _Nearest:
             [one for one in winners if row[one] == best] for row, best in zip(table, self.bests, strict=True)
         ]
 
-    def to(self, at: int) -> list[int]:
+    def to(self, at: int, most: int = MOST_NEAR) -> list[int]:
         """Return the winners, the nearest first."""
         nearest: dict[int, float] = {}
         for row, best, largest in zip(self.table, self.bests, self.largest, strict=True):
@@ -211,7 +222,7 @@ class _Nearest:
             for one in largest:
                 if gap < nearest.get(one, gap + 1):
                     nearest[one] = gap
-        return sorted(nearest, key=lambda one: (nearest[one], one))[:MOST_NEAR]
+        return sorted(nearest, key=lambda one: (nearest[one], one))[:most]
 
 
 def _exact(poly: Poly, times: int = 1) -> dict[object, Fraction]:
@@ -224,10 +235,13 @@ def undominated(candidates: Sequence[Poly]) -> tuple[Poly, ...]:
     >>> undominated([{(0,): 1}, {(0,): 2}, {(1,): 1}])
     ({(0,): 2}, {(1,): 1})
     """
-    totals = [sum(poly.values()) for poly in candidates]
+    monomials = tuple(dict.fromkeys(powers for poly in candidates for powers in poly))
+    rows = [tuple(map(poly.get, monomials, repeat(0))) for poly in candidates]
+    totals = list(map(sum, rows))
     kept: list[int] = []
-    for at in sorted(range(len(candidates)), key=lambda at: -totals[at]):  # no other has a larger total
-        if not any(at_least(candidates[other], candidates[at]) for other in kept):
+    for at in sorted(range(len(rows)), key=lambda at: -totals[at]):  # the larger ones first
+        row = rows[at]
+        if not any(all(map(ge, rows[one], row)) for one in kept):
             kept.append(at)
     return tuple(candidates[at] for at in sorted(kept))
 

@@ -6,18 +6,19 @@ at least 0 is at least 0 everywhere.
 
 from __future__ import annotations
 
-from fractions import Fraction
 from math import comb
 from operator import ge
 from typing import TYPE_CHECKING
 
-from sympy import Add, Mul, Pow, Rational
+from sympy import Add, Mul, Pow
 
 from symacct.algebra.normal import normal
+from symacct.algebra.tables import from_number
 from symacct.algebra.terms import read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from fractions import Fraction
 
     from sympy import Expr
 
@@ -129,6 +130,7 @@ class Ring:
         ]
         self.known: dict[Expr, Poly] = {}
         self.moved: dict[Powers, Poly] = {}
+        self.monomials: dict[Powers, Expr] = {}
 
     def number(self, value: Fraction | int) -> Poly:
         """Return a constant."""
@@ -161,6 +163,35 @@ class Ring:
             value = comb(power, k) * self.least[place] ** (power - k)
             if value:
                 found[tuple(powers)] = value
+        return found
+
+    def reread(self, polys: Iterable[Poly], ring: Ring, means: Mapping[Expr, Expr]) -> list[Poly]:
+        """Return polynomials of another ring in this one.
+
+        ``means`` are formulas of this ring for generators of the other one that are not as they were.
+
+        >>> from symacct.algebra.symbols import symbol
+        >>> B, L = symbol("B"), symbol("L")
+        >>> old, new = Ring([B, L], {L: 3}), Ring([B], {})
+        >>> [new.expr(poly) for poly in new.reread([old.poly(B * L)], old, {L: 2 * B})]
+        [2*B**2]
+        """
+        values = [
+            plus(self.poly(means.get(base, base)), self.number(-least))
+            for base, least in zip(ring.bases, ring.least, strict=True)
+        ]
+        known: dict[Powers, Poly] = {}
+        found = []
+        for poly in polys:
+            whole_: Poly = {}
+            for powers, coefficient in poly.items():
+                if powers not in known:
+                    known[powers] = self.number(1)
+                    for value, power in zip(values, powers, strict=True):
+                        for _ in range(power):
+                            known[powers] = product(known[powers], value)
+                whole_ = plus(whole_, known[powers], coefficient)
+            found.append(whole_)
         return found
 
     def expr(self, poly: Poly) -> Expr:
@@ -199,12 +230,13 @@ class Ring:
 
     def in_sizes(self, poly: Poly) -> Expr:
         """Return a polynomial in the sizes themselves as a formula."""
-        terms = []
-        for powers, number in poly.items():
-            value = Fraction(number)
-            factors = [Pow(base, power) for base, power in zip(self.bases, powers, strict=True) if power]
-            terms.append(Mul(Rational(value.numerator, value.denominator), *factors))
-        return normal(Add(*terms))
+        return normal(Add(*(Mul(from_number(c), self._monomial(powers)) for powers, c in poly.items())))
+
+    def _monomial(self, powers: Powers) -> Expr:
+        if powers not in self.monomials:
+            factors = (Pow(base, power) for base, power in zip(self.bases, powers, strict=True) if power)
+            self.monomials[powers] = Mul(*factors)
+        return self.monomials[powers]
 
 
 def whole(value: Fraction | int) -> Fraction | int:

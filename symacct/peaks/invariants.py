@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import prod
+from operator import mul
 from typing import TYPE_CHECKING
 
 from symacct.algebra.evaluate import evaluate, names_of
@@ -20,30 +21,32 @@ if TYPE_CHECKING:
     from sympy import Expr
 
     from symacct.algebra.condition import Condition
-    from symacct.algebra.sparse import Poly, Ring
+    from symacct.algebra.sparse import Poly
     from symacct.peaks.course import Course
 
 POINTS, TRIES = 20, 200
 ORDER = "memory.peak, memory.activations.peak, memory.activations"
 STEPS = (0, 1, 2, 3, 5, 17, 64, 300)
 
-Side = tuple["Ring", "Sequence[Poly]", "Expr"]
-"""Candidates of a peak in their ring, and what it stands on."""
+Side = tuple["Sequence[Poly]", "Expr"]
+"""Candidates of a peak, and what it stands on."""
 
 
 def check(course: Course, every: Side, saved: Side, kept: Expr, conditions: Sequence[Condition]) -> None:
     """Compare both peaks and what is kept when forward ends, in bytes, at points of their domain.
 
+    Candidates are polynomials of the course's plain ring.
+
     Raises:
         DisagreementError: one is lower than it can be.
     """
     for point in _points(course, conditions):
-        peak, alive = (_largest(side, point) for side in (every, saved))
+        peak, alive = (_largest(course, side, point) for side in (every, saved))
         low = _number(kept, point)
         if not peak >= alive >= low >= 0:
             raise _broken(course, point, ORDER, peak, alive, low)
         more = _with_more_micro_batches(course, point)
-        if more is not None and (higher := _largest(every, more)) < peak:
+        if more is not None and (higher := _largest(course, every, more)) < peak:
             raise _broken(course, point, "memory.peak with a micro-batch more, and without", higher, peak)
 
 
@@ -100,14 +103,16 @@ def _added(found: dict[str, int], formulas: Mapping[str, Expr], point: Mapping[s
     return True
 
 
-def _largest(side: Side, point: Mapping[str, int]) -> int | Fraction:
+def _largest(course: Course, side: Side, point: Mapping[str, int]) -> int | Fraction:
     """Return the largest of the candidates at a point, with what they stand on."""
-    ring, polys, beside = side
+    ring, (polys, beside) = course.plain, side
     monomials = dict.fromkeys(powers for poly in polys for powers in poly)
     used = {at for powers in monomials for at, power in enumerate(powers) if power}
     values = {at: _number(ring.bases[at], point) - ring.least[at] for at in used}
     worth = {p: prod(values[at] ** n for at, n in enumerate(p) if n) for p in monomials}
-    return max(sum(c * worth[p] for p, c in poly.items()) for poly in polys) + _number(beside, point)
+    levels: list[int | Fraction]
+    levels = [sum(map(mul, poly.values(), map(worth.__getitem__, poly))) for poly in polys]
+    return max(levels) + _number(beside, point)
 
 
 def _number(expr: Expr, point: Mapping[str, int]) -> int | Fraction:

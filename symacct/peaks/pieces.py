@@ -50,6 +50,7 @@ class Composer:
     def __init__(self, ring: Ring, weigh: Callable[[Size], Fraction]) -> None:
         self.ring = ring
         self.weigh = weigh
+        self.weights: dict[Size, tuple[Fraction, tuple[str, ...]]] = {}
         self.known: dict[tuple[Size, tuple[tuple[str, Expr], ...]], Poly] = {}
 
     def piece(self, items: Items, known: Mapping[str, Expr]) -> Piece:
@@ -71,16 +72,16 @@ class Composer:
 
     def size(self, size: Size, known: Mapping[str, Expr]) -> Poly:
         """Return the bytes of a storage."""
-        weight = self.weigh(size)
+        if size not in self.weights:
+            free = sorted(one.name for one in size.elements.free_symbols)
+            self.weights[size] = self.weigh(size), tuple(free)
+        weight, names = self.weights[size]
         if not weight:
             return {}
-        inside = tuple(
-            (s.name, known[s.name]) for s in sorted(size.elements.free_symbols, key=str) if s.name in known
-        )
-        key = (size, inside)
+        key = (size, tuple((name, known[name]) for name in names if name in known))
         if key not in self.known:
-            elements = substitute(size.elements, dict(inside)) if inside else size.elements
-            self.known[key] = {p: whole(c * weight) for p, c in self.ring.poly(normal(elements)).items()}
+            elements = substitute(size.elements, dict(key[1]))
+            self.known[key] = {p: whole(c * weight) for p, c in self.ring.poly(elements).items()}
         return self.known[key]
 
     def loop(self, loop: Loop, known: Mapping[str, Expr]) -> Piece:
