@@ -8,7 +8,9 @@ from fractions import Fraction
 import pytest
 
 from symacct import derive
+from symacct.algebra.condition import Condition
 from symacct.algebra.evaluate import evaluate
+from symacct.algebra.symbols import as_expr, symbol
 from symacct.build import Builder
 from symacct.errors import DisagreementError, RuleError
 from symacct.execution.memory_points import points
@@ -155,6 +157,19 @@ def test_one_size_counts_segments_and_a_repeat_inside():
     check(account, *({"B": 3, "D": 5, "N": turns} for turns in (10, 12, 22)))
 
 
+@pytest.mark.parametrize("policy", ["every:1", "every:2", "sqrt"])
+def test_one_size_counts_segments_that_are_few(policy):
+    """Few segments leave no count of the repeat inside that could be raised."""
+    b = Builder("net", "B D N")
+
+    def layer(x):
+        return b.repeat("N", b.tanh, b.gelu(x), name="inner")
+
+    graph = b.build(b.repeat("N", layer, b.weight("start", "B D"), name="outer"))
+    account = derive(graph, precision="fp32", checkpoint=policy)
+    check(account, *({"B": 3, "D": 5, "N": turns} for turns in (36, 64)))
+
+
 def test_an_end_that_gets_no_gradient_may_be_long():
     """Nine values move up, the last one made of the first and the third: many turns reach each of them."""
     b = Builder("net", "B D L")
@@ -219,3 +234,57 @@ def test_a_peak_below_what_is_saved_is_no_number(monkeypatch):
     with pytest.raises(DisagreementError) as caught:
         account["memory.peak"]
     assert caught.value.graph.name == "net"
+
+
+def turning(count, body, least):
+    """An inner repeat whose number of iterations depends on the outer one, and on a size of its own."""
+    b = Builder("net", "B D L N")
+    b.require(Condition("at_least", symbol("N"), least))
+
+    def layer(i, x):
+        return b.repeat(count(i), lambda p: body(b, p, x), b.gelu(x), name="inner")
+
+    return b.build(b.repeat("L", layer, b.gelu(b.input("x", "B D", grad=True)), index="i", name="outer"))
+
+
+L, N = symbol("L"), symbol("N")
+TURNING = {
+    "empty at N = 5": (lambda i: (N - 5) * (i + 1), as_expr(5)),
+    "empty at N = 4": (lambda i: (N - 4) * (i + 2), as_expr(4)),
+    "empty at N = L": (lambda i: (N - L) * (i + 1), L),
+    "negative below L": (lambda i: 3 * (N - i), L),
+    "falling to N - L + 1": (lambda i: N - i, L),
+    "empty in the first": (lambda i: N * i, as_expr(1)),
+}
+"""Counts that are 0, or less, at some sizes and at others not."""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", TURNING)
+@pytest.mark.parametrize("policy", [{}, {"checkpoint": "every:1"}, {"checkpoint": "store-nothing"}], ids=str)
+@pytest.mark.parametrize("body", [lambda b, p, x: p + x, lambda b, p, x: b.gelu(p)], ids=["sum", "gelu"])
+def test_a_loop_that_is_empty_by_chance_is_not_folded_away(kind, policy, body):
+    """At every size where a formula is said to hold it is what each iteration written out comes to."""
+    count, least = TURNING[kind]
+    account = derive(turning(count, body, least), precision="fp32", **policy)
+    tried = 0
+    for sizes in ({"B": 2, "D": 3, "L": a, "N": b} for a in (1, 2, 5, 9, 13) for b in (5, 8, 14, 23)):
+        if not least.subs(sizes) <= sizes["N"]:
+            continue
+        try:
+            found = {name: account[name] for name in ("memory.peak", "memory.activations.peak")}
+        except RuleError:
+            return
+        if all(one.holds(sizes) for quantity in found.values() for one in quantity.when):
+            tried += 1
+            check(account, sizes)
+    assert tried
+
+
+def test_a_form_that_does_not_hold_further_on_is_refused(monkeypatch):
+    """Planted: with loops left empty the counts that the form is tried at beside show it."""
+    monkeypatch.setattr(forms, "thick", lambda shape, counts: {**counts, "N": max(counts["N"], 5)})
+    monkeypatch.setattr(forms, "small_counts", lambda shape: {"L": 5, "N": 5})
+    account = derive(turning(TURNING["empty at N = 5"][0], lambda b, p, x: b.gelu(p), as_expr(5)))
+    with pytest.raises(RuleError, match="no one form"):
+        account["memory.peak"]

@@ -21,7 +21,16 @@ from symacct.peaks.folding import Event, Items, folded, loops, unfolded, written
 from symacct.peaks.induction import Settled, settled, zone_of
 from symacct.peaks.placement import placed
 from symacct.peaks.schedule import Schedule, scheduled, turn_symbol
-from symacct.peaks.shaping import completed, derived_counts, reaching, small_counts, varies
+from symacct.peaks.shaping import (
+    completed,
+    derived_counts,
+    growing,
+    reaching,
+    small_counts,
+    thick,
+    turning,
+    varies,
+)
 from symacct.peaks.timeline import choices_of
 
 if TYPE_CHECKING:
@@ -115,7 +124,7 @@ class Former:
 
     def _folded(self) -> Form:
         """Run at counts large enough for a turn in the middle of every loop, and fold there."""
-        counts = small_counts(self.shape)
+        counts = thick(self.shape, small_counts(self.shape))
         middle = VARYING if varies(self.shape.graph) else 1
         while True:
             schedule = self.run(counts)
@@ -125,7 +134,10 @@ class Former:
             counts = self._raised(counts, schedule, found)
         forward, whole = folded(self.shape.graph, schedule, self.shape.cuts, counts, found.zones)
         form = Form(forward, whole, counts, schedule.inputs, len(schedule.actions), {})
-        return replace(form, least=_Lower(self, form, found, _from(schedule, found)).least())
+        lower = _Lower(self, form, found, _from(schedule, found))
+        if turning(self.shape.graph) and not lower.holds_at(_unlike(self.shape, counts)):
+            raise self._no_form([repeat.count for repeat in turning(self.shape.graph)], counts)
+        return replace(form, least=lower.least())
 
     def _raised(self, counts: dict[str, int], schedule: Schedule, found: Settled) -> dict[str, int]:
         """Return larger counts, those that a loop was too short for.
@@ -135,21 +147,24 @@ class Former:
         """
         raised = dict(counts)
         for count, least in found.short:
-            for one in count.free_symbols:
-                if (old := counts.get(one.name)) is not None:
-                    wanted = old + max(2, old // 3) if least is None else least
-                    raised[one.name] = max(raised[one.name], wanted)
-        own = max(turns for name, turns in raised.items() if name not in derived_counts(self.shape, raised))
-        raised = reaching(self.shape, raised)
-        if raised == counts or own > MOST_TURNS or len(schedule.actions) > MOST_ACTIONS:
-            raise RuleError(
-                f"the schedule of graph {self.shape.graph.name} has no one form for every count",
-                where=", ".join(sorted({str(self.shape.back.get(str(c), c)) for c, _ in found.short})),
-                expected="turns of a loop after which what lives on from turn to turn stays the same",
-                got=f"none within {max(counts.values())} turns",
-                fix="bind the counts of its repeats",
-            )
+            for name in growing(count, counts):
+                wanted = counts[name] + max(2, counts[name] // 3) if least is None else least
+                raised[name] = max(raised[name], wanted)
+        made = derived_counts(self.shape, raised)
+        most = max((turns for name, turns in raised.items() if name not in made), default=0)
+        raised = thick(self.shape, reaching(self.shape, raised))
+        if raised == counts or most > MOST_TURNS or len(schedule.actions) > MOST_ACTIONS:
+            raise self._no_form([count for count, _ in found.short], counts)
         return raised
+
+    def _no_form(self, counts: Iterable[Expr], at: Mapping[str, int]) -> RuleError:
+        return RuleError(
+            f"the schedule of graph {self.shape.graph.name} has no one form for every count",
+            where=", ".join(sorted({str(self.shape.back.get(str(count), count)) for count in counts})),
+            expected="turns of a loop after which what lives on from turn to turn stays the same",
+            got=f"none within {max(at.values())} turns",
+            fix="bind the counts of its repeats",
+        )
 
     def run(self, counts: Mapping[str, int]) -> Schedule:
         """Return the schedule at integer counts."""
@@ -208,6 +223,10 @@ class _Lower:
             self.known[values] = self._settles(schedule, small) and self._same(schedule, counts)
         return self.known[values]
 
+    def holds_at(self, counts: Mapping[str, int]) -> bool:
+        """Say whether the form is what the interpreter does at some other counts."""
+        return self._same(self.former.run(counts), counts)
+
     def _settles(self, schedule: Schedule, small: set[Symbol]) -> bool:
         """Say whether each loop that is long enough has, in the middle, the turn that the form repeats."""
         found = settled(schedule, self.middle)
@@ -231,6 +250,13 @@ class _Lower:
             if not _alike(mine[0], mine[1], real, {**known, **turns}):
                 return False
         return True
+
+
+def _unlike(shape: Shape, counts: Mapping[str, int]) -> dict[str, int]:
+    """Return counts that are each larger by another number."""
+    return thick(
+        shape, completed(shape, {name: counts[name] + at for at, name in enumerate(sorted(counts), 1)})
+    )
 
 
 def _from(schedule: Schedule, found: Settled) -> dict[Symbol, int]:

@@ -178,7 +178,8 @@ class _Search:
         if not turning:
             yield mark.count, None if unsettled else least
         elif widened is None:
-            yield from ((m.count, None) for m in turning)
+            own = mark.count.free_symbols - {turn_symbol(m.loop) for m in outer}
+            yield from ((count, None) for count in ([mark.count] if own else [m.count for m in turning]))
         else:
             for name, first, last in widened:
                 zones[name] = Zone(max(zones[name].first, first), max(zones[name].last, last))
