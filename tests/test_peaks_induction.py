@@ -182,6 +182,23 @@ def test_an_end_that_gets_no_gradient_may_be_long():
     check(account, {"B": 3, "D": 5, "L": 190}, {"B": 7, "D": 2, "L": 205})
 
 
+@pytest.mark.parametrize("policy", ["every:k", "every:7", "store-nothing"])
+@pytest.mark.parametrize("last", ["embedding", "gelu"])
+def test_what_runs_again_stops_before_its_last_turn(policy, last):
+    """The last op that saves anything saves what is there: neither it nor its whole turn runs again."""
+    b = Builder("net", "B D L V")
+    ids = b.input("ids", "B", dtype="index")
+
+    def layer(x):
+        y = b.embedding(b.weight("table", "V D"), ids) if last == "embedding" else b.gelu(x)
+        return b.add(x, y)
+
+    graph = b.build(b.repeat("L", layer, b.input("x", "B D", grad=True), name="layers"))
+    account = derive(graph, precision="fp32", checkpoint=policy)
+    k = {"k": 7} if policy == "every:k" else {}
+    check(account, *({"B": 3, "D": 5, "V": wide, "L": turns, **k} for turns in (14, 35) for wide in (1, 40)))
+
+
 def test_values_that_trade_places_have_no_formula():
     """They never settle: refused for a symbol, exact for a number."""
     b = Builder("net", "B D L")
