@@ -139,7 +139,7 @@ def test_the_inputs_of_segments_are_kept_and_no_others(layers, policy, kept):
     assert values == 4 * AT["B"] * AT["D"] * (entered + 2)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "graph_and_sizes",
     [

@@ -283,6 +283,7 @@ def test_more_devices():
 # ---- laws ----
 
 
+@pytest.mark.long
 def test_more_capacity_never_hurts():
     """What fits still fits, the largest batch never falls, and the fewest devices never rise."""
     before = None

@@ -97,7 +97,7 @@ def pictures(folder, ending):
     return paths
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize("ending", [".svg", ".png"])
 def test_the_same_input_gives_the_same_bytes(tmp_path, ending):
     """Drawn twice, in two folders."""

@@ -66,6 +66,7 @@ def test_six_b_d_squared_l_is_a_leading_term(run):
     assert run("prove", "deep_linear", CHAIN) == (1, CHAIN_SAID, "")
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize(
     ("words", "status"),
     [

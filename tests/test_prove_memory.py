@@ -201,6 +201,7 @@ def test_segments_that_do_not_divide(accounts):
     assert prove(account, claim.replace("ceiling", "floor"), sizes={"L": 7, "k": 2}).outcome == "refuted"
 
 
+@pytest.mark.long
 def test_symbols_of_the_policy_are_names(accounts):
     """They can be bound, grow, and stand in a where; without the policy they are unknown."""
     account = accounts("mlp", checkpoint="every:k", accumulate="N")
