@@ -9,6 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from symacct.account import Account as Account
     from symacct.account import derive as derive
     from symacct.build import Builder as Builder
@@ -49,6 +51,24 @@ HOMES = {
 __all__ = ["CONVENTIONS", "Account", "Builder", "Convention", "Definition", "Graph", "Policy", "Quantity",
            "SymacctError", "Unit", "Var", "Verdict", "derive", "fit", "graph", "load", "mfu", "plan",
            "precision", "prove", "solve", "sweep"]  # fmt: skip
+
+
+def _imported(home: str, name: str) -> Callable[[Any], Any]:
+    """Return a function that is imported when it is called."""
+
+    def imported(result: Any) -> Any:
+        return getattr(import_module(home), name)(result)
+
+    return imported
+
+
+RENDERERS = {
+    "bundle": _imported("symacct.report.display", "bundle"),
+    "html": _imported("symacct.report", "html"),
+    "latex": _imported("symacct.report", "latex"),
+    "svg": _imported("symacct.plot.graph", "shown"),
+}
+"""What shows a result in a notebook, by what it makes; see ``symacct.displayed``."""
 
 
 def __getattr__(name: str) -> Any:

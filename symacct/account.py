@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from symacct import terms
@@ -11,13 +12,14 @@ from symacct.adapters import parse_lora
 from symacct.algebra.condition import merge
 from symacct.algebra.evaluate import check_sizes, evaluate
 from symacct.algebra.normal import normal, total
-from symacct.algebra.symbols import as_expr
+from symacct.algebra.symbols import as_expr, symbol
 from symacct.build import Definition
 from symacct.build.no_graph import no_graph
 from symacct.convention import CHOICES, Convention
 from symacct.convention import convention as named_convention
 from symacct.counts import may_be_zero
 from symacct.derivation.lora import adapted
+from symacct.displayed import rendered
 from symacct.errors import RuleError, UsageError, unknown
 from symacct.holdings import Holdings
 from symacct.nodes import Graph
@@ -31,7 +33,7 @@ from symacct.terms import PEAKS, QUANTITIES, Term, bytes_scope, flops_scope, uni
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from sympy import Expr
+    from sympy import Expr, Symbol
 
 
 FORWARD = ("params", "tokens", "flops.forward", "memory.parameters", "memory.kv_cache")
@@ -68,6 +70,19 @@ class Account(Holdings, Mapping[str, Quantity]):
         """Prepare the workload's graph; everything else is derived when it is asked for."""
         super().__init__(source, policy, convention, uneven=uneven)
         self._parts: dict[tuple[str, str, bool], tuple[tuple[Term, ...], Expr]] = {}
+
+    @property
+    def symbols(self) -> Mapping[str, Symbol]:
+        """The symbols of the sizes, and of what the policy leaves open, by name: what sympy knows them by.
+
+        >>> from symacct.readers.files import load
+        >>> account = derive(load("mlp"), accumulate="M")
+        >>> D = account.symbols["D"]
+        >>> account["params"].expr.diff(D), sorted(account.symbols)
+        (2*D*L, ['B', 'D', 'L', 'M'])
+        """
+        names = (*self.source.order, *self.policy.names)
+        return MappingProxyType({name: symbol(name) for name in names})
 
     # ---- quantities ----
 
@@ -198,14 +213,12 @@ class Account(Holdings, Mapping[str, Quantity]):
         )
 
     def _repr_latex_(self) -> str:
-        from symacct.report import latex
-
-        return latex(self)
+        found: str = rendered("latex", self)
+        return found
 
     def _repr_html_(self) -> str:
-        from symacct.report import html
-
-        return html(self)
+        found: str = rendered("html", self)
+        return found
 
 
 def derive(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from symacct.errors import UsageError, unknown
 from symacct.op import PRIMITIVES
-from symacct.ops.elementwise_table import PARTS, ROWS
+from symacct.ops.elementwise_table import ROWS, parts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,8 +75,8 @@ class Convention:
             return Fraction(-1 if self.strict else 0)
         if primitive in BASE_PRICES:
             return BASE_PRICES[primitive]
-        if primitive in PARTS:
-            return sum((n * self.price(part) for part, n in PARTS[primitive].items()), Fraction(0))
+        if primitive in ROWS:
+            return sum((n * self.price(part) for part, n in parts(primitive).items()), Fraction(0))
         raise unknown("primitive", primitive, [*BASE_PRICES, *ROWS])
 
     def describe(self) -> str:

@@ -1,11 +1,24 @@
-"""How a result shows itself in a notebook: as text, as tables and formulas, a graph as a picture."""
+"""How a result shows itself in a notebook: as text, as tables and formulas, a graph as a picture.
+
+The renderers stand on floors above the results. Which of them shows what is registered at the top, as
+``symacct.RENDERERS``, so that no result imports what renders it.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
-if TYPE_CHECKING:
-    from symacct.nodes import Graph
+import symacct
+
+
+def rendered(form: str, result: object) -> Any:
+    """Return a result in a form, by the renderer that is registered for it.
+
+    >>> from symacct.readers.files import load
+    >>> rendered("svg", load("deep_linear"))[:4]
+    '<svg'
+    """
+    return symacct.RENDERERS[form](result)
 
 
 class Displayed:
@@ -16,13 +29,5 @@ class Displayed:
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """Return the text and the Markdown of the result; a front end takes what it can show."""
         del include, exclude
-        from symacct.report.display import bundle
-
-        return bundle(self)
-
-
-def drawing(graph: Graph) -> str | None:
-    """Return the picture of a graph with what each op costs; None where it cannot be derived or drawn."""
-    from symacct.plot.graph import shown
-
-    return shown(graph)
+        found: dict[str, str] = rendered("bundle", self)
+        return found

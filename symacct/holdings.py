@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from sympy import Max
 
 from symacct import terms
+from symacct.algebra.extremum import standing
 from symacct.algebra.normal import normal, total
 from symacct.algebra.winner import AtLargest
 from symacct.derivation.growth import cached_tokens
@@ -102,10 +103,10 @@ class Holdings(Derived):
         if known and shape is self.course.shape:
             return known
         beside = self.beside(name)
-        polys = self.course.candidates(self.weigh(saved=name == "memory.activations.peak"))
-        found = tuple(normal(self.course.formula(poly) + beside) for poly in polys)
+        weigh = self.weigh(saved=name == "memory.activations.peak")
+        found = tuple(normal(formula + beside) for formula in self.course.formulas(weigh))
         if self.trains:
-            self._check(name, polys, beside)
+            self._check(name, self.course.largest(weigh), beside)
         self._formulas[name] = self.course.shape, found
         return found
 
@@ -151,7 +152,7 @@ class Holdings(Derived):
         if name == "memory.transient":
             return self._transient()
         found = self.candidates(name)
-        return found[0] if len(found) == 1 else Max(*found, evaluate=False)
+        return standing(Max, found)
 
     def transients(self) -> tuple[tuple[Expr, Expr], ...]:
         """Return formulas of which the peak is the largest, each with what is transient where it is.

@@ -17,6 +17,7 @@ from symacct.algebra.evaluate import substitute
 from symacct.algebra.needs import needs
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr
+from symacct.displayed import rendered
 from symacct.errors import GraphError, SizeError, unknown
 
 if TYPE_CHECKING:
@@ -149,9 +150,8 @@ class Graph:
         )
 
     def _repr_svg_(self) -> str | None:
-        from symacct.displayed import drawing
-
-        return drawing(self)
+        found: str | None = rendered("svg", self)
+        return found
 
     @property
     def weights(self) -> tuple[str, ...]:

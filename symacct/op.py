@@ -1,28 +1,34 @@
 """What every op must say about itself.
 
-An op is one frozen dataclass that holds, in one place, its shape rule, its counts of primitives, the
-elements it touches, its derivative, how an array module runs it and its LaTeX. The methods are
-abstract, so a missing rule cannot be a zero.
+An op is one frozen dataclass that holds, in one place, its shape rule, how an array module runs it, its
+derivative, the elements it touches and its LaTeX. The methods are abstract, so a missing rule cannot be a
+zero. What it counts is no further rule: arrays that know their sizes alone go through ``run`` and count.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sympy import Basic
 
-from symacct.algebra.evaluate import substitute
+from symacct.algebra.evaluate import evaluate, substitute
+from symacct.algebra.symbols import as_expr
+from symacct.counting import PLAIN, Counting
+from symacct.errors import RuleError
+from symacct.tensor import value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from sympy import Expr
 
-    from symacct.tensor import Tensor
+    from symacct.tensor import Mask, Tensor
 
     Size = Callable[[Expr | int], int]
+    Counts = Mapping[str, Expr]
 
 PRIMITIVES = (
     "fma", "chain", "row_chain", "add", "sub", "mul", "div", "neg", "abs", "square", "compare", "max",
@@ -35,8 +41,8 @@ PRIMITIVES = (
 ``add`` (or ``fma``) and one ``chain``, and a strict account takes one addition off per chain.
 ``row_chain`` is a chain too, of an op that holds both contractions and reductions of rows (fused
 attention): those of its softmax, which are no part of ``.matmul``.
-Counts may also name a function of the elementwise table (``relu``, ``gelu``, ``silu_grad``): its parts
-stand in the table, so that a convention can price it as a whole.
+Counts may also name a function of the elementwise table (``relu``, ``gelu``, ``silu_grad``), so that a
+convention can price it as a whole, or by the primitives that its row runs.
 """
 
 
@@ -92,6 +98,8 @@ class Arrays(Protocol):
     def sum(self, a: Any, axes: Sequence[int]) -> Any: ...  # the axes are dropped
     def max(self, a: Any, axes: Sequence[int]) -> Any: ...
     def argmax(self, a: Any, axes: Sequence[int]) -> Any: ...  # flat index over the axes, in order
+    def block_max(self, a: Any, block: int) -> Any: ...  # of a vector: the largest of each element's block
+    def cumsum(self, a: Any, axis: int, *, reverse: bool = False) -> Any: ...  # running sums
     def topk(self, a: Any, k: int, axis: int) -> tuple[Any, Any]: ...  # values, indices
     def permute(self, a: Any, order: Sequence[int]) -> Any: ...
     def reshape(self, a: Any, shape: Sequence[int]) -> Any: ...
@@ -100,6 +108,7 @@ class Arrays(Protocol):
     def slice(self, a: Any, axis: int, start: int, stop: int) -> Any: ...
     def pad(self, a: Any, axis: int, before: int, after: int) -> Any: ...  # with zeros
     def take(self, table: Any, ids: Any) -> Any: ...  # rows of axis 0
+    def rows(self, table: Any, ids: Any) -> Any: ...  # the same, read in place by a product: no gather
     def take_along(self, a: Any, ids: Any, axis: int) -> Any: ...
     def scatter_add(self, rows: Any, ids: Any, count: int) -> Any: ...  # [.., *rest] -> [count, *rest]
     def one_hot(self, ids: Any, count: int) -> Any: ...  # a boolean array with a last axis added
@@ -108,6 +117,36 @@ class Arrays(Protocol):
     def bernoulli(self, shape: Sequence[int], keep: float) -> Any: ...  # boolean
     def cast(self, a: Any, dtype: str) -> Any: ...
     def shape(self, a: Any) -> tuple[int, ...]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One use of an op.
+
+    Attributes:
+        xp: the array module.
+        arrays: the inputs.
+        ins: what the inputs are: axes, symbolic sizes, dtypes.
+        outs: what the outputs are to be.
+        size: turns a symbolic size into the number of this run; counting leaves it a symbol.
+    """
+
+    xp: Arrays
+    arrays: Sequence[Any]
+    ins: Sequence[Tensor]
+    outs: Sequence[Tensor]
+    size: Size
+
+    def at(self, axis: str, slot: int = 0) -> int:
+        """Return where an axis stands in an input."""
+        return self.ins[slot].axes.index(axis)
+
+    def number(self, constant: Expr) -> Any:
+        """Return the value of a constant, which may hold sizes."""
+        sizes = {free.name: self.size(free) for free in constant.free_symbols}
+        if any(isinstance(size, Basic) for size in sizes.values()):
+            return constant
+        return float(evaluate(constant, sizes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,18 +176,15 @@ class Op(ABC):
         """Return the outputs' axes, dims, dtypes and masks (unnamed tensors), or raise SizeError."""
 
     @abstractmethod
-    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:
-        """Return counts of primitives (or of elementwise functions, whose parts are listed), never FLOPs."""
-
-    @abstractmethod
     def vjp(self, emit: Emit, node: NodeLike, g: str, wanted: frozenset[int]) -> dict[int, str]:
         """Emit nodes that turn the cotangent ``g`` of output 0 into those of the wanted inputs."""
 
     @abstractmethod
-    def run(
-        self, xp: Arrays, arrays: Sequence[Any], ins: Sequence[Tensor], outs: Sequence[Tensor], size: Size
-    ) -> tuple[Any, ...]:
-        """Compute the outputs from primitives; ``size`` turns a symbolic size into an integer."""
+    def run(self, call: Call) -> tuple[Any, ...]:
+        """Compute the outputs from primitives of ``call.xp``.
+
+        Sizes come from ``call.size`` and may stay symbols: only primitives depend on what they are.
+        """
 
     @abstractmethod
     def latex(self, *inputs: str) -> str:
@@ -159,7 +195,7 @@ class Op(ABC):
     def examples(cls) -> tuple[Example, ...]:
         """Return small typed uses that every registry-wide test runs."""
 
-    def needs(self, ins: Sequence[Tensor]) -> tuple[tuple[Expr, int], ...]:  # noqa: ARG002
+    def needs(self, ins: Sequence[Tensor]) -> tuple[tuple[Expr, int], ...]:
         """Return the counts that the op takes, sizes of its results apart, each with the least it may be."""
         return ()
 
@@ -178,19 +214,49 @@ class Op(ABC):
         """Input slots of which the data chooses what is read, so that ``reads`` is an upper bound."""
         return frozenset()
 
-    def recomputed(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
-        """Return counts that repeat forward work inside this op (part of hardware, not of model FLOPs)."""
-        return {}
+    @property
+    def whole(self) -> str | None:
+        """The name of its work as a whole, counted once for each element; None: the primitives of ``run``."""
+        return None
+
+    def again(self, call: Call) -> Any:
+        """Run the part of ``run`` that repeats forward work (part of hardware, not of model FLOPs)."""
+        return ()
+
+    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Counts:
+        """Return counts of primitives (or of a function that is priced as a whole), never FLOPs.
+
+        Raises:
+            RuleError: ``run`` does what has no count.
+        """
+        if self.whole is not None:
+            return {self.whole: outs[0].numel}
+        return _counted(self, _nameless(ins), _nameless(outs), again=False)
+
+    def recomputed(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Counts:
+        """Return the part of the counts that repeats forward work."""
+        return _counted(self, _nameless(ins), _nameless(outs), again=True)
+
+    def words(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> tuple[tuple[str, ...], ...]:
+        """Return the op's own names of the axes of its inputs and outputs: equal names are one axis."""
+        return tuple(t.axes for t in (*ins, *outs))
+
+    def mask_of(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mask | None:
+        """Return the structural mask, over these names, that leaves pairs out of the op's work."""
+        for tensor, words in zip((*ins, *outs), self.words(ins, outs), strict=True):
+            if tensor.mask is not None:
+                return tensor.mask.renamed(dict(zip(tensor.axes, words, strict=True)))
+        return None
 
     def contracted(self) -> frozenset[str]:
         """Return the primitives that belong to ``.matmul`` totals: all of them for a contraction."""
         return frozenset(PRIMITIVES) if self.kind == "contraction" else frozenset()
 
-    def reads(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> tuple[Expr, ...]:  # noqa: ARG002
+    def reads(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> tuple[Expr, ...]:
         """Return the elements touched of each input; all of them unless an op says otherwise."""
         return tuple(t.numel for t in ins)
 
-    def writes(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> tuple[Expr, ...]:  # noqa: ARG002
+    def writes(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> tuple[Expr, ...]:
         """Return the elements written of each output; all of them unless an op says otherwise."""
         return tuple(t.numel for t in outs)
 
@@ -198,23 +264,12 @@ class Op(ABC):
         """Return the reads of each input slot when nothing is reused: one for each point of the op."""
         return self.reads(ins, outs)
 
-    def native(
-        self,
-        torch: Any,  # noqa: ARG002
-        xp: Arrays,
-        arrays: Sequence[Any],
-        ins: Sequence[Tensor],
-        outs: Sequence[Tensor],
-        size: Size,
-    ) -> tuple[Any, ...]:
+    def native(self, torch: Any, call: Call) -> tuple[Any, ...]:
         """Run as a user of torch would write it (one framework call where there is one)."""
-        return self.run(xp, arrays, ins, outs, size)
+        return self.run(call)
 
     def torch_keeps(
-        self,
-        ins: Sequence[Tensor],  # noqa: ARG002
-        outs: Sequence[Tensor],  # noqa: ARG002
-        wanted: frozenset[int],  # noqa: ARG002
+        self, ins: Sequence[Tensor], outs: Sequence[Tensor], wanted: frozenset[int]
     ) -> Kept | None:
         """Return what eager torch keeps for backward if that differs from what backward reads."""
         return None
@@ -245,10 +300,6 @@ class View(Op):
         """The storage is shared with the input."""
         return True
 
-    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
-        """Return nothing: a view computes nothing."""
-        return {}
-
 
 @dataclass(frozen=True, slots=True)
 class Kept:
@@ -258,6 +309,28 @@ class Kept:
     outs: frozenset[int] = frozenset()
     extra: tuple[tuple[str, Expr, str], ...] = ()
     """(reason, elements, dtype) for copies that torch makes and the graph has no tensor for."""
+
+
+def _nameless(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    return tuple(value(t.axes, t.dims, t.dtype, t.mask) for t in tensors)
+
+
+@lru_cache(maxsize=1 << 12)
+def _counted(op: Op, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], *, again: bool) -> Counts:
+    """Return what is counted when arrays that know their sizes alone are run."""
+    contracted = op.contracted()
+    xp = Counting(products=bool(contracted), rows="chain" in contracted and "row_chain" not in contracted)
+    arrays = [xp.array(t.dims, plain=t.dtype in PLAIN) for t in ins]
+    try:
+        (op.again if again else op.run)(Call(xp, arrays, ins, outs, as_expr))
+    except TypeError as error:
+        raise RuleError(
+            f"{type(op).__name__} cannot be counted: its run needs to know a size",
+            expected="sizes that are symbols, seen by primitives alone",
+            got=str(error),
+            fix="leave loops and conditions over sizes to a primitive of symacct.op.Arrays",
+        ) from error
+    return xp.counts()
 
 
 def _substituted(value: Any, sizes: Mapping[str, Expr]) -> Any:

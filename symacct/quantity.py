@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numbers
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sympy import Expr
 
 from symacct.algebra.condition import Condition, merge
 from symacct.algebra.evaluate import check_sizes, evaluate, names_of, require, substitute
+from symacct.algebra.grid import on_arrays
 from symacct.algebra.normal import normal, total
 from symacct.algebra.symbols import as_expr
 from symacct.errors import SizeError, UnitError
@@ -18,6 +19,8 @@ from symacct.units import ONE, Unit, convert
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from sympy.printing.latex import LatexPrinter
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,8 @@ class Quantity:
     when: tuple[Condition, ...] = ()
 
     __array_ufunc__: ClassVar[None] = None
+    _op_priority: ClassVar[float] = 1000.0
+    """By which sympy leaves arithmetic with its own expressions to a quantity, that no unit is lost there."""
 
     def __post_init__(self) -> None:
         """Bring the formula into normal form.
@@ -157,6 +162,26 @@ class Quantity:
         check_conditions(self.when, checked)
         return evaluate(self.expr, checked)
 
+    def __call__(self, **sizes: Any) -> Any:
+        """Return the exact value, as `at`; and an array where arrays (or lists) are given.
+
+        Arrays broadcast as in numpy. The result is int64 where every value is one, else float64: each is
+        worked out exactly, and rounded once.
+
+        Raises:
+            SizeError: a size is missing or wrong, or a condition fails.
+            UnknownNameError: a size does not occur here.
+            LimitError: there are too many points.
+
+        >>> from symacct.algebra.symbols import symbol
+        >>> Quantity(symbol("s") ** 2 * symbol("h"), ONE)(s=[[1], [2]], h=[10, 100])
+        array([[ 10, 100],
+               [ 40, 400]])
+        """
+        if all(isinstance(size, numbers.Number | Expr | str) for size in sizes.values()):
+            return self.at(**sizes)
+        return on_arrays(self.value, sizes)
+
     def subs(self, **sizes: Expr | int) -> Quantity:
         """Return the quantity with sizes replaced, in the conditions too.
 
@@ -190,6 +215,14 @@ class Quantity:
     def __str__(self) -> str:
         """Return the text."""
         return self.show()
+
+    def _sympy_(self) -> Expr:
+        """Return the formula in base units: what sympy makes of a quantity."""
+        return self.expr
+
+    def _latex(self, printer: LatexPrinter) -> str:
+        """Return the formula as sympy prints it; the unit is left to the reader."""
+        return str(printer.doprint(self.expr))
 
     def _repr_latex_(self) -> str:
         unit = "" if self.unit == ONE else f"\\ \\mathrm{{{escape(str(self.unit))}}}"

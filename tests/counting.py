@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from functools import reduce as fold
+from itertools import accumulate
 from itertools import product as points
 from operator import mul
 from typing import TYPE_CHECKING, Any
@@ -139,6 +140,20 @@ class CountedArrays:
         found = [_place(row) for row in rows]
         return np.array(found, dtype=int).reshape(shape)
 
+    def block_max(self, a: Any, block: int) -> Any:
+        """Count n - 1 times max for each block."""
+        found = []
+        for start in range(0, len(a), block):
+            part = a[start : start + block]
+            found += [fold(_larger, part)] * len(part)
+        return array_of(found, np.shape(a))
+
+    def cumsum(self, a: Any, axis: int, *, reverse: bool = False) -> Any:
+        """Count n - 1 additions for each row."""
+        array = np.moveaxis(np.asarray(a, dtype=object), axis, 0)
+        sums = [*accumulate(array[::-1] if reverse else array, lambda x, y: x + y)]
+        return np.moveaxis(np.stack(sums[::-1] if reverse else sums), 0, axis)
+
     def topk(self, a: Any, k: int, axis: int) -> tuple[Any, Any]:
         """Take the largest k times over, each among those that are left; count its comparisons."""
         array = np.moveaxis(np.asarray(a, dtype=object), axis, -1)
@@ -186,6 +201,10 @@ class CountedArrays:
         picked = np.asarray(table, dtype=object)[np.asarray(ids, dtype=int)]
         TALLY["gather"] += np.size(picked)
         return picked
+
+    def rows(self, table: Any, ids: Any) -> Any:
+        """Read rows in place."""
+        return np.asarray(table, dtype=object)[np.asarray(ids, dtype=int)]
 
     def take_along(self, a: Any, ids: Any, axis: int) -> Any:
         """Count one gather for each element taken."""

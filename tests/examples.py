@@ -10,6 +10,7 @@ import pytest
 import torch
 from tape import Node, Tape, shape, size, xp64
 
+from symacct.op import Call
 from symacct.ops import OPS
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def inputs(example: Example) -> list[np.ndarray]:
     """Return arrays on which the op is finite: signed ones, or positive ones where that needs it."""
     arrays = drawn(example.ins, positive=False)
     outs = example.op.infer(*example.ins)
-    values = example.op.run(xp64(), [torch.as_tensor(a) for a in arrays], example.ins, outs, size)
+    values = example.op.run(Call(xp64(), [torch.as_tensor(a) for a in arrays], example.ins, outs, size))
     finite = all(bool(torch.isfinite(v).all()) for v in values)
     return arrays if finite else drawn(example.ins, positive=True)
 

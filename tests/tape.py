@@ -12,6 +12,7 @@ from counted import TALLY
 from symacct.algebra.evaluate import evaluate
 from symacct.algebra.symbols import as_expr
 from symacct.execution.torch_arrays import TorchArrays
+from symacct.op import Call
 
 if TYPE_CHECKING:
     from sympy import Expr
@@ -77,7 +78,7 @@ class Tape:
         tensors = tuple(map(self.tensor, ins))
         outs = op.infer(*tensors)
         TALLY.clear()
-        arrays = op.run(self.xp, [self.arrays[name] for name in ins], tensors, outs, size)
+        arrays = op.run(Call(self.xp, [self.arrays[name] for name in ins], tensors, outs, size))
         self.ran.append(Ran(op, ins, tensors, outs, Counter(TALLY)))
         return tuple(self.give(tensor, array) for tensor, array in zip(outs, arrays, strict=True))
 

@@ -15,7 +15,8 @@ from symacct.algebra.condition import Condition
 from symacct.algebra.symbols import as_expr, symbol
 from symacct.build import Builder
 from symacct.errors import GraphError, SymacctError, UnknownNameError
-from symacct.ops.elementwise import TABLE, Elementwise
+from symacct.ops.elementwise import Elementwise
+from symacct.ops.elementwise_table import TABLE
 
 B = symbol("B")
 

@@ -134,7 +134,7 @@ b     2*n <= n  proved    refuted (lower bound)  DIFFERS
     assert (status, [(one["name"], one["got"], one["ok"]) for one in found]) == (
         1, [("a", "proved", True), ("b", "refuted (lower bound)", False)]
     )  # fmt: skip
-    assert found[1]["verdict"]["counterexample"]["sizes"] == {"n": "1"}
+    assert found[1]["verdict"]["counterexample"]["sizes"] == {"n": 1}
 
 
 def test_paths_of_graphs_start_from_the_file(run, tmp_path, monkeypatch):

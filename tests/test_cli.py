@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from fractions import Fraction
 
 import pytest
 
@@ -111,34 +112,45 @@ def test_json_reads_back_to_the_account(run):
     assert status == 0
     assert list(made) == ["schema", "command", "input", "convention", "policy", "result"]
     assert (made["schema"], made["command"], made["input"]["at"]) == (
-        "symacct/1",
+        "symacct/2",
         "derive",
-        {"B": "2", "S": "8"},
+        {"B": 2, "S": 8},
     )
     for name, quantity in made["result"]["quantities"].items():
-        assert list(quantity) == ["expr", "unit", "latex", "when", "terms", "value"]
+        assert {"expr", "unit", "latex", "conditions", "terms", "value", "exact"} <= quantity.keys()
         expr = normal(read_formula(quantity["expr"], ["B", "S"]))
         assert same(expr, account[name].expr)
-        assert quantity["value"] == str(account.value(name, {"B": 2, "S": 8}))
+        assert quantity["exact"] == str(account.value(name, {"B": 2, "S": 8}))
         terms = [normal(read_formula(term["expr"], ["B", "S"])) for term in quantity["terms"]]
         assert same(sum(terms, expr * 0), expr)
     assert "flops.model" in made["result"]["quantities"]
 
 
-def floats(data):
-    """Yield every float in decoded JSON."""
+def floats(data, beside=None):
+    """Yield every float in decoded JSON, with the exact text beside it."""
     if isinstance(data, float):
-        yield data
+        yield data, beside
     if isinstance(data, dict | list):
         for item in data.values() if isinstance(data, dict) else data:
-            yield from floats(item)
+            yield from floats(item, data.get("exact") if isinstance(data, dict) else None)
 
 
-@pytest.mark.parametrize("words", [("derive", "moe", "--at", "B=2"), ("show", "moe"), ("list", "models")])
-def test_json_holds_no_floats(run, words):
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("derive", "moe", "--at", "B=2"),
+        ("derive", "llama-3-70b", "--at", "B=3,S=8192"),
+        ("roofline", "linear", "--on", "h100-sxm", "--at", "B=3,D=5,K=7"),
+        ("show", "moe"),
+        ("list", "models"),
+    ],
+)
+def test_a_float_has_its_exact_text_beside_it(run, words):
+    """The nearest float of a quotient, or of an integer that is too large to be one."""
     status, out, _ = run(*words, "--format", "json")
     assert status == 0
-    assert not list(floats(json.loads(out)))
+    for value, exact in floats(json.loads(out)):
+        assert value == float(Fraction(exact))
 
 
 @pytest.mark.few(3)

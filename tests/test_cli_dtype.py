@@ -33,7 +33,7 @@ def record(run, *words):
     status, out, err = run("dtype", *words, "--format", "json")
     assert (status, err) == (0, "")
     made = json.loads(out)
-    assert (made["schema"], made["command"]) == ("symacct/1", "dtype")
+    assert (made["schema"], made["command"]) == ("symacct/2", "dtype")
     return made["result"]
 
 
@@ -89,8 +89,8 @@ def test_a_vector_with_an_outlier(run):
 
 def test_fp16_loses_what_bf16_keeps(run):
     lost, kept = (record(run, name, "1e-8")["values"][0] for name in ("fp16", "bf16"))
-    assert (lost["result"], lost["outcome"], lost["relative"]) == ("0", "underflow", "-1")
-    assert (kept["result"], kept["outcome"]) == ("43/4294967296", "rounded")
+    assert (lost["result"]["exact"], lost["outcome"], lost["relative"]["exact"]) == ("0", "underflow", "-1")
+    assert (kept["result"]["exact"], kept["outcome"]) == ("43/4294967296", "rounded")
 
 
 @pytest.mark.parametrize(
@@ -104,35 +104,35 @@ def test_fp16_loses_what_bf16_keeps(run):
 )  # fmt: skip
 def test_values_are_read_exactly_signs_included(run, text, exact):
     [made] = record(run, "fp16", text)["values"]
-    assert made["value"] == exact
+    assert made["exact"] == exact
 
 
 def test_flags_may_stand_among_negative_values(run):
     status, out, _ = run("dtype", "fp16", "-1e-8", "--format", "json", "-1")
     assert status == 0
-    assert [one["value"] for one in json.loads(out)["result"]["values"]] == ["-1/100000000", "-1"]
+    assert [one["exact"] for one in json.loads(out)["result"]["values"]] == ["-1/100000000", "-1"]
 
 
 def test_json_is_exact_and_whole(run):
     made = record(run, "fp16", "0.1", "65520")
-    assert made["facts"]["largest"] == "65504"
-    assert made["facts"]["smallest subnormal"] == "1/16777216"
+    assert made["facts"]["largest"] == {"value": 65504, "exact": "65504"}
+    assert made["facts"]["smallest subnormal"]["exact"] == "1/16777216"
     rounded, over = made["values"]
-    assert Fraction(rounded["result"]) - Fraction(1, 10) == Fraction(rounded["error"])
-    assert (over["result"], over["saturated"], over["error"]) == ("inf", "65504", None)
+    assert Fraction(rounded["result"]["exact"]) - Fraction(1, 10) == Fraction(rounded["error"]["exact"])
+    assert (over["result"]["exact"], over["saturated"]["exact"], over["error"]) == ("inf", "65504", None)
     blocks = record(run, "nvfp4", "1", "2", "1e3")
     [block] = blocks["blocks"]
-    scale = Fraction(block["scale"])
+    scale = Fraction(block["scale"]["exact"])
     assert scale == find("e4m3").decode(int(block["scale_code"], 16)).number * Fraction(
-        blocks["tensor_scale"]
+        blocks["tensor_scale"]["exact"]
     )
     codes = [find("fp4").decode(int(code, 16)).number for code in block["codes"]]
-    assert [code * scale for code in codes] == [Fraction(result) for result in block["results"]]
+    assert [code * scale for code in codes] == [Fraction(result["exact"]) for result in block["results"]]
 
 
 def test_every_code_of_a_small_format(run):
     codes = record(run, "e4m3", "--all-values")["codes"]
-    assert (len(codes), codes[0x7E]["value"], codes[0x7F]["value"], codes[0x80]["value"]) == (
+    assert (len(codes), codes[0x7E]["exact"], codes[0x7F]["exact"], codes[0x80]["exact"]) == (
         256,
         "448",
         "nan",
@@ -140,8 +140,8 @@ def test_every_code_of_a_small_format(run):
     )
     _, out, _ = run("dtype", "fp4", "--all-values")
     assert "0x7   0 11 1      6  1.5 * 2^2\n" in out
-    assert record(run, "int4", "--all-values")["codes"][15]["value"] == "-1"
-    assert record(run, "e8m0", "--all-values")["codes"][0]["value"] == f"1/{2**127}"
+    assert record(run, "int4", "--all-values")["codes"][15]["exact"] == "-1"
+    assert record(run, "e8m0", "--all-values")["codes"][0]["exact"] == f"1/{2**127}"
 
 
 def test_the_two_ways_to_240_are_shown(run):
@@ -151,10 +151,10 @@ def test_the_two_ways_to_240_are_shown(run):
 
 def test_groups_of_a_choice(run):
     made = record(run, "int8", "--block", "128")
-    assert made["facts"]["bits an element"] == "65/8"
+    assert made["facts"]["bits an element"]["exact"] == "65/8"
     made = record(run, "int4", "7", "-3", "--block", "32", "--scale", "bf16")
-    assert made["facts"]["bits an element"] == "9/2"
-    assert made["blocks"][0]["results"] == ["7", "-3"]
+    assert made["facts"]["bits an element"]["exact"] == "9/2"
+    assert [one["exact"] for one in made["blocks"][0]["results"]] == ["7", "-3"]
 
 
 def test_markdown(run):
@@ -217,7 +217,7 @@ def test_the_longest_numbers_that_are_read(run):
     """The valid neighbours of what is refused, printed and exact."""
     for text in ("9" * 1200, "1e-1100", "2^1100", "-1e1100", "1/" + "9" * 1100, "0." + "0" * 1100 + "1"):
         [made] = record(run, "fp64", text)["values"]
-        assert made["value"] == str(read(text).number)
+        assert made["exact"] == str(read(text).number)
         assert run("dtype", "bf16", text)[0] == 0
         assert run("dtype", "mxfp8", "1e-30", "1/3")[0] == 0
 

@@ -92,7 +92,7 @@ def test_what_lowers_the_peak_says_what_work_it_takes(run):
     assert "saves nothing" not in saving
     assert re.search(r"^--checkpoint every:1 .* saves nothing here +x 1.34 FLOPs$", others, re.MULTILINE)
     _, out, _ = run("mlp", "--precision", "fp32", *AT, "--format", "json")
-    assert {"flags", "value", "work", "why"} == json.loads(out)["result"]["lower"][0].keys()
+    assert {"flags", "peak", "work", "why"} == json.loads(out)["result"]["reductions"][0].keys()
 
 
 def test_the_page_in_the_order_of_a_reader(run):
@@ -196,19 +196,20 @@ def test_serving(run, workload):
 
 
 def test_record(run):
-    """The envelope; exact numbers as text; each formula with its region; what is alive adds up."""
+    """The envelope; exact numbers; each formula with its region; what is alive adds up."""
     _, out, _ = run("mlp", "--precision", "fp32", *AT, "--format", "json", "--reserve", "1kB")
     found = json.loads(out)
-    assert (found["schema"], found["command"]) == ("symacct/1", "memory")
+    assert (found["schema"], found["command"]) == ("symacct/2", "memory")
     result = found["result"]
-    assert result["peak"]["value"] == str(sum(int(row["value"]) for row in result["alive"]))
-    assert int(result["with_reserve"]) == int(result["peak"]["value"]) + 1000
+    assert result["peak"]["value"] == sum(row["value"] for row in result["live_tensors"])
+    assert result["with_reserve"]["value"] == result["peak"]["value"] + 1000
     assert [one["region"] for one in result["peak"]["candidates"]] == [
         ["B >= D"], ["D >= B", "2*B >= D"], ["D >= 2*B"],
     ]  # fmt: skip
     assert result["quantities"]["memory.static"]["expr"] == "16*D^2*L"
-    assert result["moment"]["turns"] == [{"loop": "layers/backward", "turn": "1", "of": "L"}]
-    assert {one["flags"] for one in result["lower"]} >= {"--checkpoint sqrt", "--optimizer adam8bit"}
+    assert [(one["loop"], one["iteration"]["value"], one["of"]["expr"])
+            for one in result["peak_location"]["iterations"]] == [("layers/backward", 1, "L")]  # fmt: skip
+    assert {one["flags"] for one in result["reductions"]} >= {"--checkpoint sqrt", "--optimizer adam8bit"}
 
 
 def test_record_of_policies(run):
@@ -217,7 +218,7 @@ def test_record_of_policies(run):
     policies = json.loads(out)["result"]["policies"]
     assert list(policies) == ["none", "every:k"]
     assert policies["every:k"]["quantities"]["memory.activations"]["expr"] == "2*B*D*L/k"
-    assert policies["every:k"]["flops.hardware/flops.model"] == "(4*L - 1)/(3*L - 1)"
+    assert policies["every:k"]["ratio"]["expr"] == "(4*L - 1)/(3*L - 1)"
 
 
 @pytest.mark.parametrize("policy", ["none", "none,every:2"])

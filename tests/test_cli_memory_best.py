@@ -20,7 +20,7 @@ def test_at_sizes_the_integer_stands_beside(capsys):
     words = ["--checkpoint", "every:k", "--best", "--at", "B=64,D=16,L=10", "--format", "json"]
     assert main(["memory", "mlp", *words]) == 0
     found = json.loads(capsys.readouterr().out)["result"]["memory.peak"]["integer"]
-    assert (found["k"], found["divisor"][0], found["root"][0]) == ("3", "2", "4")
+    assert (found["k"], found["divisor"][0], found["root"][0]) == (3, 2, 4)
 
 
 @pytest.mark.parametrize("policy", ["none", "every:4", "every:k,none"])

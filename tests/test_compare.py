@@ -136,13 +136,14 @@ def test_json_is_exact(run):
     """The envelope, and formulas that read back."""
     status, said, _ = run("compare", "gpt", "--convention", "default,strict", "--format", "json")
     found = json.loads(said)
-    assert (status, found["schema"], found["command"]) == (0, "symacct/1", "compare")
-    assert found["result"]["of"]["b"]["convention"]["name"] == "strict"
+    assert (status, found["schema"], found["command"]) == (0, "symacct/2", "compare")
+    assert found["input"]["inputs"]["b"]["convention"]["name"] == "strict"
     names = [*load("gpt").order]
     a, b, gap = (read_formula(found["result"][key]["expr"], names) for key in ("a", "b", "difference"))
     assert same(a - b, gap)
-    terms = found["result"]["difference"]["terms"]
-    assert same(total(read_formula(t["a"], names) - read_formula(t["b"], names) for t in terms), gap)
+    terms = found["result"]["terms"]
+    pairs = ([read_formula(term[side]["expr"], names) for side in ("a", "b")] for term in terms)
+    assert same(total(left - right for left, right in pairs), gap)
 
 
 @pytest.mark.parametrize(

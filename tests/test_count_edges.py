@@ -9,7 +9,7 @@ import pytest
 from symacct import Builder, derive, graph, load
 from symacct.algebra.evaluate import evaluate
 from symacct.errors import GraphError, SizeError, UnknownNameError
-from symacct.report.memory_peak import Peaks
+from symacct.planning.peak_cases import Peaks
 
 SIZES = {"B": "rows", "D": "width", "F": "parts"}
 

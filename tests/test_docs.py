@@ -9,7 +9,7 @@ import pytest
 
 from symacct import Builder, __version__
 from symacct.cli.main import VERBS
-from symacct.ops.elementwise import TABLE
+from symacct.ops.elementwise_table import TABLE
 
 DOCS = Path(__file__).parent.parent / "docs"
 BESIDE = ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")

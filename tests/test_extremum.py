@@ -11,7 +11,6 @@ from symacct.errors import SymacctError
 from symacct.proof.prove import prove
 from symacct.readers.files import load
 from symacct.report.verdict import facts_of
-from symacct.report.verdict_record import point_record
 
 
 @pytest.mark.few(4)
@@ -112,4 +111,4 @@ def test_the_words_of_a_counterexample_name_both_lengths():
     """What is claimed and what gives less each have their value."""
     verdict = prove(derive(load("mlp"), checkpoint="every:k"), BEST[0])
     assert "36 at k = 2, as claimed, and 107/3 at k = 3/2" in str(facts_of(verdict, None))
-    assert point_record(verdict.decision.point)["places"] == ["2", "3/2"]
+    assert [str(place) for place in verdict.decision.point.places] == ["2", "3/2"]

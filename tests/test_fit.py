@@ -404,16 +404,17 @@ def test_one_sequence_where_nothing_is_said(symacct):
 
 @pytest.mark.long
 def test_the_record(symacct):
-    """The envelope, with exact bytes as text; Markdown has the same tables."""
+    """The envelope, with exact bytes; Markdown has the same tables."""
     status, out, _ = symacct("fit mlp --on h100-sxm --at B=8,D=512,L=4 --reserve 2GB --format json")
     made = json.loads(out)
-    assert (status, made["command"], made["schema"]) == (0, "fit", "symacct/1")
+    assert (status, made["command"], made["schema"]) == (0, "fit", "symacct/2")
     result = made["result"]
-    assert result["static"]["bytes"] == str(12 * 4 * 512 * 512)
-    assert result["static"]["formulas"]["optimizer"] == "8*D^2*L"
-    assert result["room"]["total"] == str(78 * GB)
+    assert result["model_states"]["bytes"] == {"value": 12582912, "exact": "12582912"}
+    assert result["model_states"]["formulas"]["optimizer"]["expr"] == "8*D^2*L"
+    assert result["capacity"]["total"]["value"] == 78 * GB
     assert result["verdict"] == "fits"
-    assert sum(int(value) for value in result["asked"]["parts"].values()) == int(result["asked"]["peak"])
+    asked = result["baseline"]
+    assert sum(value["value"] for value in asked["parts"].values()) == asked["peak"]["value"]
     status, out, _ = symacct("fit gpt2 --on rtx-4090 --at B=32,S=1024 --format markdown")
     assert status == 1
     assert "**fits, by predicted time" in out

@@ -129,7 +129,7 @@ def test_random_numbers_round_as_in_ml_dtypes(name):
 
 
 def test_rounding_is_done_once():
-    """A little more than the midpoint of 0 and 0.5 is 0.5; by way of fp32, which drops it, it would be 0."""
+    """A little more than the midpoint of 0 and 0.5 is 0.5; by way of fp32 it would be 0."""
     number = 0.25 + 2.0**-54
     assert np.float32(number) == 0.25
     assert rounded(as_value(number), ELEMENTS["fp4_e2m1"]).result.number == Fraction(1, 2)

@@ -8,6 +8,7 @@ import torch
 from examples import DIFFERENTIABLE, as_torch, differentiated, inputs, over
 from tape import size, xp64
 
+from symacct.op import Call
 from symacct.ops.cast import Cast
 from symacct.ops.dropout import Dropout
 from symacct.ops.elementwise import Elementwise
@@ -50,7 +51,7 @@ def packed_by_torch(example: Example, outs: tuple[Tensor, ...]) -> tuple[list[An
         arrays[slot].requires_grad_()
     packed: list[Any] = []
     with torch.autograd.graph.saved_tensors_hooks(lambda t: packed.append(t.detach()), lambda t: t):
-        results = example.op.native(torch, xp64(), arrays, example.ins, outs, size)
+        results = example.op.native(torch, Call(xp64(), arrays, example.ins, outs, size))
     places = {a.untyped_storage().data_ptr(): ("in", slot) for slot, a in enumerate(arrays)}
     places |= {a.untyped_storage().data_ptr(): ("out", slot) for slot, a in enumerate(results)}
     found = [(t, places.get(t.untyped_storage().data_ptr())) for t in packed]

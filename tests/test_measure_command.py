@@ -72,15 +72,16 @@ def test_text_has_each_op_and_each_step(capsys):
 def test_json_has_mfu_of_its_parts(capsys):
     status, out, _ = run(capsys, "mlp", "--at", AT, "--repeats", "2", "--format", "json")
     made = json.loads(out)
-    assert (status, made["command"], made["schema"]) == (0, "measure", "symacct/1")
+    assert (status, made["command"], made["schema"]) == (0, "measure", "symacct/2")
     (one,) = made["result"]["runs"]
-    assert one["measured"] == "0.2"
-    mfu = int(one["flops"]) / (float(one["measured"]) * int(one["peak"]))
-    assert float(one["mfu"]) == pytest.approx(mfu)
-    assert float(one["ratio"]) == pytest.approx(0.2 / float(one["predicted"]))
+    assert one["measured"]["median"] == {"value": 0.2, "exact": "1/5"}
+    mfu = one["flops"]["value"] / (0.2 * one["peak"]["value"])
+    assert one["mfu"]["value"] == pytest.approx(mfu)
+    assert one["ratio"]["value"] == pytest.approx(0.2 / one["predicted"]["value"])
     matmul = one["ops"][0]
-    assert (matmul["label"], matmul["measured"], matmul["times"]) == ("layers/matmul", "0.6", 2)
-    assert {rate["what"] for rate in made["result"]["rates"]} >= {"fp32 contractions", "copy"}
+    assert (matmul["label"], matmul["measured"]["times"]) == ("layers/matmul", 2)
+    assert matmul["measured"]["median"]["exact"] == "3/5"
+    assert {rate["name"] for rate in made["result"]["rates"]} >= {"fp32 contractions", "copy"}
 
 
 def test_markdown_has_tables(capsys):
@@ -117,7 +118,7 @@ def test_the_precision_is_that_of_the_measurement(capsys):
     _, out, _ = run(capsys, "mlp", "--at", AT, "--repeats", "1", "--dtype", "fp64", "--format", "json")
     made = json.loads(out)
     assert made["policy"]["precision"]["activations"] == "fp64"
-    assert any(rate["what"] == "fp64 contractions" for rate in made["result"]["rates"])
+    assert any(rate["name"] == "fp64 contractions" for rate in made["result"]["rates"])
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sympy import lambdify
 
@@ -49,15 +49,29 @@ def test_no_formula_that_is_needed_is_dropped(rows, starts):
 
 @settings(max_examples=15, deadline=None)
 @given(SOME, STARTS)
+@example([[1, 0, -3, -1, -2, 0], [-1, 1, -1, -2, -2, 0]], {"B": 1, "L": 1, "k": 1})
 def test_a_region_is_where_its_formula_is_the_largest(rows, starts):
     formulas, ring, counts = contest_of(rows, starts)
     regions = Regions(ring, counts, [ring.poly(one) for one in dict.fromkeys(formulas)]).all()
     values = [number_of(one) for one in dict.fromkeys(formulas)]
     gaps = [(r.at, [number_of(c.left - c.right) for c in r.conditions]) for r in regions]
+    ties = {r.at: [number_of(c.left - c.right) for c in r.ties] for r in regions}
     for sizes in grid(starts):
         found = [one(**sizes) for one in values]
         holding = {at for at, conditions in gaps if all(one(**sizes) >= 0 for one in conditions)}
-        assert holding == {at for at, _ in gaps if found[at] == max(found)} != set()
+        largest = {at for at, _ in gaps if found[at] == max(found)}
+        assert set() != holding <= largest
+        assert all(any(one(**sizes) == 0 for one in ties[at]) for at in largest - holding)
+
+
+def test_a_region_says_at_which_counts_formulas_are_equal_outside_of_it():
+    b, count = symbol("B"), symbol("L")
+    formulas = [as_expr(one) for one in (b * count - b + 5, 3 * count + 2)]
+    for least, ties in ((1, ["L = 1"]), (2, [])):
+        ring = Ring(formulas, {count: least})
+        regions = Regions(ring, [count], [ring.poly(one) for one in formulas]).all()
+        assert [[str(one) for one in r.conditions] for r in regions] == [["B - 3 >= 0"], ["-B + 3 >= 0"]]
+        assert [[str(one) for one in r.ties] for r in regions] == [ties, ties]
 
 
 def number_of(formula):

@@ -15,12 +15,12 @@ from symacct.algebra.normal import normal, total
 from symacct.algebra.symbols import as_expr, symbol
 from symacct.peaks.timeline import at_sizes as schedule_at
 from symacct.peaks.timeline import sizes_at, worst
+from symacct.planning.peak_cases import Peaks, peak, small_cases
+from symacct.planning.reductions import lower
 from symacct.readers.files import load
 from symacct.report.conditions import listed
-from symacct.report.memory import at_sizes, beside, small_cases
-from symacct.report.memory_lower import lower
+from symacct.report.memory import at_sizes, beside
 from symacct.report.memory_page import memory
-from symacct.report.memory_peak import Peaks, peak
 from symacct.report.memory_policies import common_factor, quotient
 
 if TYPE_CHECKING:

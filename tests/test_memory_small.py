@@ -10,7 +10,7 @@ from symacct.algebra.evaluate import evaluate
 from symacct.algebra.normal import total
 from symacct.errors import RuleError
 from symacct.peaks.timeline import at_sizes, sizes_at, worst
-from symacct.report.memory_peak import Peaks
+from symacct.planning.peak_cases import Peaks
 
 CHAIN = {"L": "layers", "B": "rows", "D": "features"}
 

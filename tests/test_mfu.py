@@ -270,11 +270,11 @@ def test_text(symacct):
 
 
 def test_the_record(symacct):
-    """Exact values as text."""
+    """Numbers, with their exact text beside them."""
     status, out, _ = symacct("mfu --params 7B --tokens 4096 --time 0.8s --on lecture:a100 --format json")
     record = json.loads(out)
     assert (status, record["command"]) == (0, "mfu")
-    assert Fraction(record["result"]["quantities"]["mfu"]["value"]) == Fraction(
+    assert Fraction(record["result"]["quantities"]["mfu"]["exact"]) == Fraction(
         6 * 7 * 4096 * 10**10, 8 * A100
     )
     assert "$u = \\frac{X}{P}$" in symacct("mfu --achieved 9TFLOP/s --on lecture:a100 --format markdown")[1]

@@ -13,23 +13,26 @@ from sympy import Integer, sqrt
 from torch.autograd.graph import saved_tensors_hooks
 from torch.utils.flop_counter import FlopCounterMode
 
+from symacct.account import derive
 from symacct.algebra.evaluate import evaluate
 from symacct.algebra.normal import same
 from symacct.algebra.symbols import symbol
+from symacct.build import Builder
 from symacct.errors import SizeError
+from symacct.execution.interpret import Place
 from symacct.execution.torch_arrays import TorchArrays
+from symacct.op import Call
 from symacct.ops.attention import FusedAttention
 from symacct.ops.attention_grad import FusedAttentionGrad
 from symacct.ops.grouped import GroupedMatmul
 from symacct.ops.grouped_grad import GroupedWeightGrad
 from symacct.ops.layout import sized
-from symacct.ops.logsoftmax import LogSoftmax
 from symacct.ops.lookup import Embedding, EmbeddingGrad
 from symacct.ops.loss import CrossEntropy
 from symacct.ops.norm import LayerNorm, RMSNorm
 from symacct.ops.rotary import Rotary
 from symacct.ops.route import TopK
-from symacct.ops.softmax import Softmax, SoftmaxGrad
+from symacct.ops.softmax import LogSoftmax, Softmax, SoftmaxGrad
 from symacct.tensor import Mask, Tensor, value
 
 if TYPE_CHECKING:
@@ -58,12 +61,12 @@ def drawn(tensor: Tensor, high: int = 2) -> torch.Tensor:
 
 def run(op: Op, ins: Sequence[Tensor], arrays: Sequence[Any]) -> tuple[Any, ...]:
     """Run an op by its primitives."""
-    return op.run(XP, arrays, ins, op.infer(*ins), size)
+    return op.run(Call(XP, arrays, ins, op.infer(*ins), size))
 
 
 def native(op: Op, ins: Sequence[Tensor], arrays: Sequence[Any]) -> Any:
     """Run an op as a user of torch would, and return its value."""
-    return op.native(torch, XP, arrays, ins, op.infer(*ins), size)[0]
+    return op.native(torch, Call(XP, arrays, ins, op.infer(*ins), size))[0]
 
 
 def priced(counts: Mapping[str, Expr], prices: Mapping[str, int]) -> int:
@@ -185,16 +188,19 @@ def test_attention_backward_makes_only_wanted_products(slots: tuple[int, ...], e
 
 def test_attention_counts_the_allowed_pairs_where_asked() -> None:
     """With pairs left out, only what is done for each pair shrinks; one division per result stays."""
-    op, ins = FusedAttention("S", "T", "K", Mask("S", "T")), heads(S)
-    found = op.pairs(ins)
-    assert found is not None
-    mask, rows, cols = found
-    outs = op.infer(*ins)
-    full, causal = op.counts(ins, outs), op.counts_at(ins, outs, mask.allowed(rows, cols))
-    assert same(products(op, causal), 2 * B * H * S * (S + 1) * K)
-    assert same(full["exp"], B * H * S**2)
-    assert same(full["div"], causal["div"])
-    assert all(same(full[name], n) for name, n in op.counts_at(ins, outs, rows * cols).items())
+    b = Builder("g", "B H S K")
+    q, keys = b.input("q", "B H S K"), (b.input(name, "B H T K", T="S") for name in "kv")
+    rows = {row.primitive: row for row in derive(b.build(b.attention(q, *keys, fused=True))).forward_work}
+    full, causal = B * H * S**2, B * H * S * (S + 1) / 2
+    assert same(rows["fma"].exact, 2 * causal * K)
+    assert same(rows["fma"].half, full * K)
+    assert same(rows["fma"].expr, 2 * full * K)
+    assert all(same(rows[name].exact, causal) for name in ("exp", "max", "sub", "mul", "mask"))
+    assert rows["div"].expr == rows["div"].exact == rows["div"].half == B * H * S * K
+    assert same(rows["add"].exact, causal + B * H * S)
+    assert rows["row_chain"].exact == 2 * B * H * S
+    assert same(rows["chain"].exact, causal + B * H * S * K)
+    assert {name for name, row in rows.items() if row.matmul} == {"fma", "chain"}
 
 
 def test_fused_attention_is_scores_softmax_and_a_product() -> None:
@@ -236,8 +242,9 @@ def test_a_rotation_keeps_lengths_and_is_undone() -> None:
 def test_an_odd_number_of_features_cannot_turn() -> None:
     """Halves must be equal."""
     x, table = sized(S=2, K=3), sized(S=2, K=3)
-    with pytest.raises(SizeError, match="even number of features"):
-        run(Rotary("K", "S"), (x, table, table), [drawn(x), drawn(table), drawn(table)])
+    call = Call(XP, [drawn(x), drawn(table), drawn(table)], (x, table, table), (x,), Place({}).size)
+    with pytest.raises(SizeError, match="size 3/2 is no integer"):
+        Rotary("K", "S").run(call)
 
 
 def test_an_embedding_reads_rows_and_its_gradient_writes_the_table() -> None:

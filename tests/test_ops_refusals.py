@@ -13,13 +13,12 @@ from symacct.errors import GraphError, RuleError, SizeError, SymacctError
 from symacct.ops.attention import FusedAttention
 from symacct.ops.grouped import GroupedMatmul
 from symacct.ops.layout import sized
-from symacct.ops.logsoftmax import LogSoftmax
 from symacct.ops.lookup import Embedding
 from symacct.ops.loss import CrossEntropy
 from symacct.ops.norm import LayerNorm, RMSNorm
 from symacct.ops.rotary import Rotary
 from symacct.ops.route import TopK
-from symacct.ops.softmax import Softmax, SoftmaxGrad
+from symacct.ops.softmax import LogSoftmax, Softmax, SoftmaxGrad
 from symacct.tensor import Mask, Tensor
 
 if TYPE_CHECKING:

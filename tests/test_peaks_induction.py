@@ -115,6 +115,71 @@ def test_counts_of_sizes(layers, sizes, policy):
     check(account, *({"B": 8, "D": 3, "F": 5, "L": 1, "N": 1, "P": 1, **one} for one in sizes))
 
 
+@pytest.mark.parametrize("policy", [{}, {"checkpoint": "every:k"}, {"checkpoint": "store-nothing"}])
+def test_an_output_that_is_held_to_the_end_of_its_micro_batch(policy):
+    """The layers begin with a parameter: the last op of a micro-batch runs in their first turn."""
+    b = Builder("net", "B D L")
+    graph = b.build(b.repeat("L", b.gelu, b.weight("start", "B D")))
+    account = derive(graph, precision="fp32", accumulate="M", hold_output=True, **policy)
+    sizes = [{"B": 3, "D": 5, "M": batches, "L": 36, "k": 4} for batches in (2, 5)]
+    check(
+        account,
+        *({n: s for n, s in one.items() if n != "k" or "every:k" in policy.values()} for one in sizes),
+    )
+
+
+def test_segments_as_many_as_long_may_be_many():
+    """Five carries settle in segments of more than ten layers, of which there are as many."""
+    account = derive(shifting(5, chained=True), precision="fp32", checkpoint="sqrt")
+    check(account, *({"B": 3, "D": 5, "F": 7, "L": layers, "N": 1, "P": 1} for layers in (196, 441)))
+
+
+def square(b, x, name):
+    """Multiply by a weight as wide as it is high."""
+    return b.einsum("B E, E D -> B D", x, b.weight(name, "E D", E="D"))
+
+
+def test_one_size_counts_segments_and_a_repeat_inside():
+    """The repeat inside needs more turns than the segments: there are more of these then."""
+    b = Builder("net", "B D N")
+
+    def layer(x, y):
+        def inner(p, q):
+            return q, square(b, p, "mix") + q
+
+        return b.repeat("N", inner, (b.gelu(x), y), name="inner")
+
+    start = tuple(square(b, b.input(name, "B D"), f"{name}/in") for name in "xy")
+    graph = b.build(b.repeat("N", layer, start, name="outer")[0])
+    account = derive(graph, precision="fp32", checkpoint="every:2")
+    check(account, *({"B": 3, "D": 5, "N": turns} for turns in (10, 12, 22)))
+
+
+@pytest.mark.parametrize("policy", ["every:1", "every:2", "sqrt"])
+def test_one_size_counts_segments_that_are_few(policy):
+    """Few segments leave no count of the repeat inside that could be raised."""
+    b = Builder("net", "B D N")
+
+    def layer(x):
+        return b.repeat("N", b.tanh, b.gelu(x), name="inner")
+
+    graph = b.build(b.repeat("N", layer, b.weight("start", "B D"), name="outer"))
+    account = derive(graph, precision="fp32", checkpoint=policy)
+    check(account, *({"B": 3, "D": 5, "N": turns} for turns in (36, 64)))
+
+
+def test_an_end_that_gets_no_gradient_may_be_long():
+    """Nine values move up, the last one made of the first and the third: many turns reach each of them."""
+    b = Builder("net", "B D L")
+
+    def layer(*xs):
+        return (*xs[1:], square(b, xs[0], "mix") + xs[2])
+
+    start = tuple(square(b, b.input(name, "B D"), f"{name}/in") for name in "pqrstuvwy")
+    account = derive(b.build(b.repeat("L", layer, start)[0]), precision="fp32")
+    check(account, {"B": 3, "D": 5, "L": 190}, {"B": 7, "D": 2, "L": 205})
+
+
 def test_values_that_trade_places_have_no_formula():
     """They never settle: refused for a symbol, exact for a number."""
     b = Builder("net", "B D L")

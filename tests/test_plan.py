@@ -272,15 +272,15 @@ def test_the_screen(symacct, monkeypatch):
 
 
 def test_the_record(symacct):
-    """Exact numbers as text, formulas, bounds; what is absent has its reason."""
+    """Exact numbers, formulas, bounds; what is absent has its reason."""
     line = "plan --params 70B --tokens 15T --on 1024xlecture:h100 --mfu 50% --format json"
     status, out, _ = symacct(line)
     record = json.loads(out)
-    assert (status, record["schema"], record["command"]) == (0, "symacct/1", "plan")
+    assert (status, record["schema"], record["command"]) == (0, "symacct/2", "plan")
     time = record["result"]["quantities"]["time.run"]
-    assert Fraction(time["value"]) == Fraction(6 * 70 * 15 * 10**21) / (512 * H100)
-    assert (time["expr"], time["unit"], time["shown"]) == ("C/(n*P*u)", "second", "143.9 day")
-    assert "memory.activations" in record["result"]["absent"]
+    assert Fraction(time["exact"]) == Fraction(6 * 70 * 15 * 10**21) / (512 * H100)
+    assert (time["formula"], time["unit"], time["text"]) == ("C/(n*P*u)", "second", "143.9 day")
+    assert "memory.activations" in record["result"]["missing"]
     assert record["policy"]["optimizer"] == "adamw"
 
 

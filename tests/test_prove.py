@@ -211,23 +211,25 @@ def test_json_has_the_envelope_and_exact_formulas(run):
     """Every formula reads back to what the verdict holds."""
     status, said, _ = run("prove", "deep_linear", CHAIN, "--format", "json")
     found = json.loads(said)
-    assert (status, found["schema"], found["command"]) == (1, "symacct/1", "prove")
+    assert (status, found["schema"], found["command"]) == (1, "symacct/2", "prove")
     assert (found["convention"]["name"], found["policy"]["workload"]) == ("default", "train")
     result = found["result"]
-    assert (result["verdict"], result["relation"], result["exact"]) == ("refuted", "=", "left")
-    point = {"sizes": {"B": "1", "D": "1", "L": "1"}, "left": "4", "right": "6", "smallest": True}
-    assert result["counterexample"] == point
+    assert (result["verdict"], result["relation"], result["derived_side"]) == ("refuted", "=", "left")
+    point = result["counterexample"]
+    assert (point["sizes"], point["smallest"]) == ({"B": 1, "D": 1, "L": 1}, True)
+    assert (point["left"]["value"], point["right"]["value"]) == (4, 6)
     names = ["B", "D", "L"]
     left, right = (read_formula(result[side]["expr"], names) for side in ("left", "right"))
-    difference = result["instead"]["difference"]
+    difference = result["correction"]["difference"]
     assert same(read_formula(difference["expr"], names), right - left)
-    assert difference["terms"] == [
-        {"label": "layers/matmul/grad.carry.0", "phase": "backward", "exact": "-2*B*D^2", "claimed": "0"}
-    ]
-    error = result["instead"]["leading"][0]["relative_error"]["expr"]
+    (term,) = result["terms"]
+    assert (term["label"], term["phase"]) == ("layers/matmul/grad.carry.0", "backward")
+    assert (term["exact"]["expr"], term["claimed"]["value"]) == ("-2*B*D^2", 0)
+    error = result["correction"]["leading"][0]["relative_error"]["expr"]
     assert same(read_formula(error, names), (right - left) / left)
-    starts = {one["tolerance"]: one["from"] for one in result["instead"]["leading"][0]["thresholds"]}
-    assert starts == {"1/100": "34", "1/10": "4"}
+    thresholds = result["correction"]["leading"][0]["thresholds"]
+    starts = {one["tolerance"]["exact"]: one["from"]["value"] for one in thresholds}
+    assert starts == {"1/100": 34, "1/10": 4}
 
 
 def test_the_error_is_below_its_bound_exactly_from_the_start_on():

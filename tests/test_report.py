@@ -29,7 +29,7 @@ from symacct.report.names import GROUPS, MEANINGS
 from symacct.report.outline import outline
 from symacct.report.page import html_of
 from symacct.report.plain import markdown_of, text_of
-from symacct.report.record import csv_of
+from symacct.report.quantities import csv_of
 from symacct.report.summary import summary, view
 from symacct.report.table import Column, Table, as_markdown, as_text, breadth, wrap
 from symacct.report.tex import latex_of

@@ -20,6 +20,8 @@ from .writing import Writer, built
 
 SECONDS = 20
 NEAR, FAR, SMALL = ((0, 3), (1, 8)), ((2, 12), (10, 40), (20, 40)), ((0, 3), (0, 3), (0, 7))
+FARTHEST = ((10, 60), (40, 300), (300, 900)), ((900, 1900),)
+"""Counts for formulas that begin beyond all others: where values need long to reach each other."""
 ORDER = ("crash", "differs", "invariant", "torch differs", "slow", "refused", "equal")
 BAD = ORDER[:5]
 ENOUGH, REFUSED = 6, 0.15
@@ -195,6 +197,9 @@ def at_formulas(account, formulas, drawn, result, points):
     near.sort(key=lambda sizes: sum(size for name, size in sizes.items() if name in COUNTS))
     far = drawn.draw(holds, FAR, points - points // 3 - 1)
     farthest = drawn.draw(holds, FAR[1:], 1, MOST_WORK)
+    if not near and not far:
+        found = (drawn.draw(holds, span, 1, 10 * MOST_WORK) for span in FARTHEST)
+        farthest = next((sizes for sizes in found if sizes), [])
     for sizes in (*near[: points // 3], *far, *farthest):
         if sum(fact["outcome"] in BAD for fact in result.facts) >= ENOUGH:
             return

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from sympy import Pow
+
+from symacct.algebra.evaluate import evaluate
 from symacct.counts import may_be_zero
 from symacct.nodes import Node, Repeat
 
@@ -13,18 +16,10 @@ WIDTHS = (1, 2, 3, 4, 5, 8, 13, 40, 100)
 TRIES, WORK, MOST_WORK = 4000, 700, 2500
 
 
-def root(value):
-    """Return a square root, exactly where there is one."""
-    top, bottom = math.isqrt(value.numerator), math.isqrt(value.denominator)
-    if Fraction(top * top, bottom * bottom) == value:
-        return Fraction(top, bottom)
-    return Fraction(math.sqrt(value))
-
-
 KNOWN = {
     "ceiling": lambda value: Fraction(math.ceil(value)),
     "floor": lambda value: Fraction(math.floor(value)),
-    "sqrt": root, "Max": max, "Min": min, "Fraction": Fraction, "__builtins__": {},
+    "Max": max, "Min": min, "Fraction": Fraction, "__builtins__": {},
 }  # fmt: skip
 
 
@@ -33,10 +28,15 @@ class Compiled:
 
     def __init__(self, expr):
         self.names = sorted(free.name for free in expr.free_symbols)
+        self.expr = expr
+        self.rooted = any(not one.exp.is_integer for one in expr.atoms(Pow))
         self.code = compile(str(expr), "<formula>", "eval")
 
     def __call__(self, sizes):
-        """Return the value."""
+        """Return the value; roots that are multiplied are so before they are taken: sqrt(2)*sqrt(L)."""
+        if self.rooted:
+            found = evaluate(self.expr, sizes)
+            return Fraction(int(found.p), int(found.q)) if found.is_Rational else Fraction(float(found))
         at = {name: Fraction(sizes[name]) for name in self.names}
         found = eval(self.code, KNOWN, at)  # noqa: S307 (a printed formula)
         return Fraction(found)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from sympy import Expr, Integer, Max, Min, Rational, Sum, Symbol
 
+from symacct.algebra.extremum import extremum
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr
-from symacct.algebra.terms import extremum
 from symacct.algebra.value import exact, value_of
 from symacct.errors import SizeError, unknown
 

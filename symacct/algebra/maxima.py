@@ -8,23 +8,24 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import lru_cache
+from itertools import repeat
 from math import lcm, prod
-from operator import mul
+from operator import ge, mul
 from typing import TYPE_CHECKING
 
 from symacct.algebra.feasible import weights
 from symacct.algebra.sparse import Poly, at_least, moved, plus, product
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from sympy import Expr
 
     from symacct.algebra.sparse import Ring
 
-POINTS = 240
+POINTS, FEW = 240, 24
 STEPS = (0, 1, 2, 5, 17, 64, 300, 2_000, 40_000, 10**6)
-MOST_NEAR = 3
+MOST_NEAR, MORE = 3, 6
 MOST_PROGRAMS = 16
 MOST_WINNERS = 12
 MOST_COMPARED = 60
@@ -48,13 +49,16 @@ class Contest:
         self.ring = ring
         self.shifted = [ring.places[one] for one in counts if one in ring.places]
         self.sizes = [
-            place for place, least in enumerate(ring.least) if place not in self.shifted and least == 1
+            place
+            for place, (least, start) in enumerate(zip(ring.least, ring.starts, strict=True))
+            if place not in self.shifted and least + start == 1
         ]
 
     def unshifted(self, poly: Poly) -> Poly:
         """Return a polynomial in the sizes themselves."""
         for place in self.sizes:
-            poly = moved(poly, place, -1)
+            if self.ring.least[place]:
+                poly = moved(poly, place, -1)
         return poly
 
     def largest(self, candidates: Sequence[Poly]) -> tuple[Poly, ...]:
@@ -68,13 +72,8 @@ class Contest:
         >>> [ring.expr(poly) for poly in found]
         [2*B, 2*D]
         """
-        distinct: list[Poly] = []
-        for poly in candidates:
-            if poly not in distinct:
-                distinct.append(poly)
-        if len(distinct) > MOST_COMPARED:
-            return undominated(distinct)
-        if len(distinct) <= 1:
+        distinct = self._apart(list({frozenset(poly.items()): poly for poly in candidates}.values()))
+        if len(distinct) <= 1 or len(distinct) > MOST_COMPARED:
             return tuple(distinct)
         plain = [self.unshifted(poly) for poly in distinct]
         table = self._values(plain)
@@ -95,6 +94,21 @@ class Contest:
             winners.add(at)
         return tuple(distinct[at] for at in sorted(winners))
 
+    def _apart(self, polys: Sequence[Poly]) -> list[Poly]:
+        """Return the polynomials that no other one is at least as large as, coefficient by coefficient.
+
+        A few values rule most pairs out; what is left is counted from where the generators start.
+        """
+        if len(polys) < 2:
+            return list(polys)
+        values = list(zip(*self._values(polys, FEW), strict=True))
+        kept: list[int] = []
+        for at in sorted(range(len(polys)), key=lambda at: -sum(values[at])):
+            above = (one for one in kept if all(map(ge, values[one], values[at])))
+            if not any(self.ring.nonnegative(plus(polys[one], polys[at], -1)) for one in above):
+                kept.append(at)
+        return [polys[at] for at in sorted(kept)]
+
     def same(self, left: Sequence[Poly], right: Sequence[Poly]) -> bool:
         """Say whether two maxima are proved to be the same everywhere.
 
@@ -107,31 +121,41 @@ class Contest:
         >>> contest.same(two, three), contest.same(two[:1], three)
         (True, False)
         """
-        if all(poly in right for poly in left) and all(poly in left for poly in right):
+        if (found := self._same(left, right)) is None:  # what others cover within a side need not be covered
+            found = self._same(self.largest(left), self.largest(right))
+        return bool(found)
+
+    def _same(self, left: Sequence[Poly], right: Sequence[Poly]) -> bool | None:
+        """Say whether two maxima are the same; None where neither is proved."""
+        sides = [self._apart([self.unshifted(poly) for poly in side]) for side in (left, right)]
+        keys = [{frozenset(poly.items()) for poly in side} for side in sides]
+        if keys[0] == keys[1]:
             return True
-        sides = ([self.unshifted(poly) for poly in left], [self.unshifted(poly) for poly in right])
-        table = self._values([*sides[0], *sides[1]])
+        both = [*sides[0], *sides[1]]
         split = len(sides[0])
-        if any(max(row[:split]) != max(row[split:]) for row in table):
-            return False
-        at = {0: range(split), 1: range(split, split + len(sides[1]))}
-        return all(
-            self._covered(
-                table, at[side][i], poly, {j: sides[1 - side][j - at[1 - side][0]] for j in at[1 - side]}
-            )
-            for side in (0, 1)
-            for i, poly in enumerate(sides[side])
+        for many in (FEW, POINTS):
+            table = self._values(both, many)
+            if any(max(row[:split]) != max(row[split:]) for row in table):
+                return False
+        covered = all(
+            frozenset(both[at].items()) in keys[1 - side] or self._covered(table, at, both, others)
+            for side, others in ((0, range(split, len(both))), (1, range(split)))
+            for at in (range(split), range(split, len(both)))[side]
         )
+        return True if covered else None
 
     def _covered(
-        self, table: Sequence[Sequence[int]], at: int, poly: Poly, others: Mapping[int, Poly]
+        self, table: Sequence[Sequence[int]], at: int, polys: Sequence[Poly], others: Sequence[int]
     ) -> bool:
         """Say whether a polynomial is proved to be at most the largest of others."""
-        if any(at_least(other, poly) for other in others.values()):
+        if any(self.ring.nonnegative(plus(polys[one], polys[at], -1)) for one in others):
             return True
-        return self.below(poly, [others[i] for i in _Nearest(table, set(others)).to(at)])
+        nearest = _Nearest(table, set(others))
+        return any(
+            self.below(polys[at], [polys[one] for one in nearest.to(at, n)]) for n in (MOST_NEAR, MORE)
+        )
 
-    def _values(self, polys: Sequence[Poly]) -> list[list[int]]:
+    def _values(self, polys: Sequence[Poly], many: int = POINTS) -> list[list[int]]:
         """Return the values of all candidates at the points, times a common denominator."""
         scale = lcm(*(c.denominator for poly in polys for c in poly.values()))
         monomials = {p: at for at, p in enumerate(dict.fromkeys(p for poly in polys for p in poly))}
@@ -141,7 +165,7 @@ class Contest:
             for poly in polys
         ]
         found = []
-        for point in points(len(self.ring.bases)):
+        for point in points(len(self.ring.bases), many):
             real = [x + (place in self.sizes) for place, x in enumerate(point)]
             values = [prod(real[place] ** power for place, power in one) for one in factors]
             found.append([sum(map(mul, cs, map(values.__getitem__, at))) for at, cs in tables])
@@ -190,7 +214,7 @@ class _Nearest:
             [one for one in winners if row[one] == best] for row, best in zip(table, self.bests, strict=True)
         ]
 
-    def to(self, at: int) -> list[int]:
+    def to(self, at: int, most: int = MOST_NEAR) -> list[int]:
         """Return the winners, the nearest first."""
         nearest: dict[int, float] = {}
         for row, best, largest in zip(self.table, self.bests, self.largest, strict=True):
@@ -198,7 +222,7 @@ class _Nearest:
             for one in largest:
                 if gap < nearest.get(one, gap + 1):
                     nearest[one] = gap
-        return sorted(nearest, key=lambda one: (nearest[one], one))[:MOST_NEAR]
+        return sorted(nearest, key=lambda one: (nearest[one], one))[:most]
 
 
 def _exact(poly: Poly, times: int = 1) -> dict[object, Fraction]:
@@ -211,13 +235,15 @@ def undominated(candidates: Sequence[Poly]) -> tuple[Poly, ...]:
     >>> undominated([{(0,): 1}, {(0,): 2}, {(1,): 1}])
     ({(0,): 2}, {(1,): 1})
     """
-    kept: list[Poly] = []
-    for candidate in candidates:
-        if any(at_least(other, candidate) for other in kept):
-            continue
-        kept = [other for other in kept if not at_least(candidate, other)]
-        kept.append(candidate)
-    return tuple(kept)
+    monomials = tuple(dict.fromkeys(powers for poly in candidates for powers in poly))
+    rows = [tuple(map(poly.get, monomials, repeat(0))) for poly in candidates]
+    totals = list(map(sum, rows))
+    kept: list[int] = []
+    for at in sorted(range(len(rows)), key=lambda at: -totals[at]):  # the larger ones first
+        row = rows[at]
+        if not any(all(map(ge, rows[one], row)) for one in kept):
+            kept.append(at)
+    return tuple(candidates[at] for at in sorted(kept))
 
 
 @lru_cache(maxsize=64)

@@ -1,7 +1,10 @@
 """Where each of several polynomials is the largest, as conditions that a reader understands.
 
 One is the largest where its difference from each other one is at least 0. A difference is divided by factors
-that are positive for all sizes; what the other conditions imply is left out, with a reason checked exactly.
+that are positive for all sizes, and by ``L - 1`` of a count L from 1 on: where that is 0, two candidates
+are equal, and belong as they do for an L just above it. So a candidate is the largest wherever its conditions
+hold, and at every size those of one candidate do; a region says where its own may tie outside of it. What the
+other conditions imply is left out, with a reason checked exactly.
 """
 
 from __future__ import annotations
@@ -37,13 +40,20 @@ APART, STEP = 101, 7
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Where a candidate is the largest: ``at`` is its place among the candidates."""
+    """Where a candidate is the largest.
+
+    Attributes:
+        at: its place among the candidates.
+        conditions: where they hold it is the largest.
+        ties: where one of these holds it may be as large as another one outside of its region; nowhere else.
+    """
 
     at: int
     conditions: tuple[Condition, ...]
+    ties: tuple[Condition, ...] = ()
 
     def holds(self, sizes: Mapping[str, int]) -> bool:
-        """Say whether the candidate is the largest at these sizes."""
+        """Say whether these sizes are in the region: the candidate is the largest there."""
         return all(one.holds(sizes) for one in self.conditions)
 
 
@@ -78,6 +88,8 @@ class Regions:
         self.candidates = tuple(candidates)
         self.restore = restore
         self.reduced: dict[tuple[int, int], Poly | int] = {}
+        self.tied: dict[frozenset[int], set[int]] = {}
+        """By two candidates, the counts at whose least value they are equal: by that they were divided."""
         self.apart = [APART + STEP * place for place in range(len(ring.bases))]
 
     def all(self) -> tuple[Region, ...]:
@@ -95,25 +107,30 @@ class Regions:
             if not isinstance(gap, int) and gap not in gaps:
                 gaps.append(gap)
         kept = self._needed(sorted(gaps, key=_length))
-        return Region(at, tuple(self._condition(gap) for gap in kept))
+        tied = set[int]().union(*(places for pair, places in self.tied.items() if at in pair))
+        return Region(at, tuple(map(self._condition, kept)), tuple(map(self._tie, sorted(tied))))
 
     def gap(self, at: int, other: int) -> Poly | int:
         """Return what decides between two candidates, or that one of them is as large for all sizes."""
         if (at, other) not in self.reduced:
-            found = self._reduced(plus(self.candidates[at], self.candidates[other], -1))
+            difference = plus(self.candidates[at], self.candidates[other], -1)
+            found = self._reduced(difference, self.tied.setdefault(frozenset((at, other)), set()))
             back = -found if isinstance(found, int) else _negated(found)
             self.reduced[at, other], self.reduced[other, at] = found, back
         return self.reduced[at, other]
 
-    def _reduced(self, gap: Poly) -> Poly | int:
-        """Return a difference without factors that are positive for all sizes, in the sizes themselves."""
+    def _reduced(self, gap: Poly, tied: set[int]) -> Poly | int:
+        """Return a difference without factors that are at least 0 for all sizes, in the sizes themselves.
+
+        Those that are 0 at a least count are noted in ``tied``.
+        """
         if nonnegative(gap):
             return CERTAIN
         if nonnegative(_negated(gap)):
             return NEVER
         plain = self._monomial(_primitive(self.ring.shifted(gap, -1)))
         for place in range(len(self.ring.bases)):
-            plain = self._linear(plain, place)
+            plain = self._linear(plain, place, tied)
         if len(plain) <= MOST_FACTORED:
             plain = self._factored(plain)
         moved = self.ring.shifted(plain)
@@ -132,18 +149,16 @@ class Regions:
         ]
         return {tuple(p - q for p, q in zip(powers, least, strict=True)): c for powers, c in poly.items()}
 
-    def _linear(self, poly: Poly, place: int) -> Poly:
-        """Return a polynomial divided by every factor ``x - c`` that is at least 0 from the least x on.
-
-        Where one is 0 two candidates are equal, and belong as they do for an x just above it: the regions
-        still hold every size, and each candidate is the largest in its own.
-        """
+    def _linear(self, poly: Poly, place: int, tied: set[int]) -> Poly:
+        """Return a polynomial divided by every factor ``x - c`` that is at least 0 from the least x on."""
         if not degree(poly, place):
             return poly
         for root in (*NEAR_ROOTS, *range(1, self.ring.least[place] + 1)):
             point = [root if at == place else apart for at, apart in enumerate(self.apart)]
             while not value_of(poly, point) and not put_in(poly, place, self.ring.number(root)):
                 poly = _divided(poly, place, root)
+                if root == self.ring.least[place]:
+                    tied.add(place)
         return poly
 
     def _factored(self, poly: Poly) -> Poly:
@@ -173,6 +188,9 @@ class Regions:
 
     def _condition(self, gap: Poly) -> Condition:
         return Condition("at_least", self.restore(self.ring.in_sizes(gap)), as_expr(0))
+
+    def _tie(self, place: int) -> Condition:
+        return Condition("equal", self.restore(self.ring.bases[place]), as_expr(self.ring.least[place]))
 
     def _needed(self, gaps: Sequence[Poly]) -> list[Poly]:
         """Return the conditions that the others do not imply, the longest ones tried first."""

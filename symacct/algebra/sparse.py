@@ -6,17 +6,19 @@ at least 0 is at least 0 everywhere.
 
 from __future__ import annotations
 
-from fractions import Fraction
 from math import comb
+from operator import ge
 from typing import TYPE_CHECKING
 
-from sympy import Add, Mul, Pow, Rational
+from sympy import Add, Mul, Pow
 
 from symacct.algebra.normal import normal
+from symacct.algebra.tables import from_number
 from symacct.algebra.terms import read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from fractions import Fraction
 
     from sympy import Expr
 
@@ -104,6 +106,8 @@ def moved(poly: Poly, place: int, by: int) -> Poly:
 class Ring:
     """Generators with the least value of each; what is no polynomial in sizes is a generator of its own.
 
+    In a ``plain`` ring sizes are generators as they are, which then start at 1: tables stay short.
+
     >>> from symacct.algebra.symbols import symbol
     >>> B, D = symbol("B"), symbol("D")
     >>> ring = Ring([B * D, D], {D: 2})
@@ -111,7 +115,7 @@ class Ring:
     ([1, 1, 2, 2], B*D - D)
     """
 
-    def __init__(self, exprs: Iterable[Expr], least: Mapping[Expr, int]) -> None:
+    def __init__(self, exprs: Iterable[Expr], least: Mapping[Expr, int], *, plain: bool = False) -> None:
         """Collect the generators of the formulas; a size counts from 1 unless said otherwise."""
         bases: dict[Expr, None] = dict.fromkeys(least)
         for expr in exprs:
@@ -120,8 +124,13 @@ class Ring:
                     bases[_generator(base, power)] = None
         self.bases = sorted(bases, key=lambda base: base.sort_key())
         self.places = {base: place for place, base in enumerate(self.bases)}
-        self.least = [least.get(base, _start(base)) for base in self.bases]
+        self.least = [least.get(base, 0 if plain else _start(base)) for base in self.bases]
+        self.starts = [
+            0 if base in least else _start(base) - at for base, at in zip(self.bases, self.least, strict=True)
+        ]
         self.known: dict[Expr, Poly] = {}
+        self.moved: dict[Powers, Poly] = {}
+        self.monomials: dict[Powers, Expr] = {}
 
     def number(self, value: Fraction | int) -> Poly:
         """Return a constant."""
@@ -156,6 +165,35 @@ class Ring:
                 found[tuple(powers)] = value
         return found
 
+    def reread(self, polys: Iterable[Poly], ring: Ring, means: Mapping[Expr, Expr]) -> list[Poly]:
+        """Return polynomials of another ring in this one.
+
+        ``means`` are formulas of this ring for generators of the other one that are not as they were.
+
+        >>> from symacct.algebra.symbols import symbol
+        >>> B, L = symbol("B"), symbol("L")
+        >>> old, new = Ring([B, L], {L: 3}), Ring([B], {})
+        >>> [new.expr(poly) for poly in new.reread([old.poly(B * L)], old, {L: 2 * B})]
+        [2*B**2]
+        """
+        values = [
+            plus(self.poly(means.get(base, base)), self.number(-least))
+            for base, least in zip(ring.bases, ring.least, strict=True)
+        ]
+        known: dict[Powers, Poly] = {}
+        found = []
+        for poly in polys:
+            whole_: Poly = {}
+            for powers, coefficient in poly.items():
+                if powers not in known:
+                    known[powers] = self.number(1)
+                    for value, power in zip(values, powers, strict=True):
+                        for _ in range(power):
+                            known[powers] = product(known[powers], value)
+                whole_ = plus(whole_, known[powers], coefficient)
+            found.append(whole_)
+        return found
+
     def expr(self, poly: Poly) -> Expr:
         """Return a polynomial as a formula in the sizes."""
         return self.in_sizes(self.shifted(poly, -1))
@@ -167,14 +205,38 @@ class Ring:
                 poly = moved(poly, place, way * least)
         return poly
 
+    def from_starts(self, poly: Poly) -> Poly:
+        """Return a polynomial in what the generators exceed their least value by, where they are plain."""
+        found: Poly = {}
+        for powers, coefficient in poly.items():
+            if powers not in self.moved:
+                one: Poly = {powers: 1}
+                for place, start in enumerate(self.starts):
+                    one = moved(one, place, start) if start and powers[place] else one
+                self.moved[powers] = one
+            for lower, times in self.moved[powers].items():
+                found[lower] = found.get(lower, 0) + coefficient * times
+        return {powers: value for powers, value in found.items() if value}
+
+    def nonnegative(self, poly: Poly) -> bool:
+        """Say whether a polynomial plainly is at least 0 wherever its generators may be."""
+        below = [powers for powers, value in poly.items() if value < 0]
+        if not below or not any(self.starts):
+            return not below
+        above = [powers for powers, value in poly.items() if value > 0]
+        if not all(any(all(map(ge, more, less)) for more in above) for less in below):
+            return False  # a coefficient that nothing is added to
+        return nonnegative(self.from_starts(poly))
+
     def in_sizes(self, poly: Poly) -> Expr:
         """Return a polynomial in the sizes themselves as a formula."""
-        terms = []
-        for powers, number in poly.items():
-            value = Fraction(number)
-            factors = [Pow(base, power) for base, power in zip(self.bases, powers, strict=True) if power]
-            terms.append(Mul(Rational(value.numerator, value.denominator), *factors))
-        return normal(Add(*terms))
+        return normal(Add(*(Mul(from_number(c), self._monomial(powers)) for powers, c in poly.items())))
+
+    def _monomial(self, powers: Powers) -> Expr:
+        if powers not in self.monomials:
+            factors = (Pow(base, power) for base, power in zip(self.bases, powers, strict=True) if power)
+            self.monomials[powers] = Mul(*factors)
+        return self.monomials[powers]
 
 
 def whole(value: Fraction | int) -> Fraction | int:

@@ -80,7 +80,7 @@ class Size(Symbol):  # type: ignore[misc]
     def _xreplace(self, rule: Mapping[Expr, Expr]) -> tuple[Expr, bool]:
         if self in rule:
             return rule[self], True
-        for old in rule:
+        for old in getattr(rule, "keys", tuple)():  # a rule of sympy may be a function
             if self.is_meant(old):
                 return rule[old], True
         return self, False

@@ -5,11 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache, reduce
 from math import floor
-from typing import TYPE_CHECKING
 
-from sympy import Expr, Integer, Max, Min, Pow, factorint
+from sympy import Expr, Integer, Pow, factorint
 
 from symacct.algebra.budget import check_time
+from symacct.algebra.extremum import extremum, is_many
 from symacct.algebra.factorials import counted, is_counted
 from symacct.algebra.tables import (
     UNIT,
@@ -28,13 +28,9 @@ from symacct.algebra.tables import (
 )
 from symacct.errors import FormulaError, LimitError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
 MOST_TERMS = 50_000
 MOST_PRODUCTS = 1_000_000
 MOST_DIGITS = 20_000
-MOST_COMPARED = 4
 LARGEST_FACTORED = 10**12
 
 
@@ -166,29 +162,12 @@ def _read_atom(expr: Expr) -> Terms:
             what, expected="integers, fractions and roots of positive numbers", got=str(expr)[:64]
         )
     args = tuple(map(_normal_argument, expr.args))
-    rebuilt = expr if args == expr.args and _is_many(expr.func, args) else extremum(expr.func, args)
+    rebuilt = expr if args == expr.args and is_many(expr.func, args) else extremum(expr.func, args)
     if rebuilt != expr and (rebuilt.is_Add or rebuilt.is_Mul or rebuilt.is_Pow or rebuilt.is_Rational):
         return read(rebuilt)
     if is_counted(rebuilt) and rebuilt.is_number:
         counted(rebuilt)
     return {frozenset(((rebuilt, 1),)): 1}
-
-
-def extremum(func: Callable[..., Expr], args: Iterable[Expr]) -> Expr:
-    """Return a function of its arguments; a maximum or minimum of many is not compared pair by pair.
-
-    >>> from sympy import Max
-    >>> from symacct.algebra.symbols import symbol
-    >>> extremum(Max, [symbol(name) for name in "ABCDEB"])
-    Max(A, B, C, D, E)
-    """
-    found = tuple(args)
-    return func(*found, evaluate=False) if _is_many(func, found) else func(*found)
-
-
-def _is_many(func: object, args: Sequence[Expr]) -> bool:
-    """Return whether an extremum has too many arguments to compare them: it is built as it stands."""
-    return func in (Max, Min) and len(args) > MOST_COMPARED and any(arg.free_symbols for arg in args)
 
 
 def is_expanded(expr: Expr) -> bool:

@@ -12,7 +12,8 @@ from symacct.build.unknown_words import unknown_word
 from symacct.build.words import fit, worded
 from symacct.errors import GraphError, unknown
 from symacct.ops.cast import Cast
-from symacct.ops.elementwise import TABLE, Elementwise
+from symacct.ops.elementwise import Elementwise
+from symacct.ops.elementwise_table import TABLE
 from symacct.syntax import read_formula
 
 if TYPE_CHECKING:

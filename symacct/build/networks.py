@@ -14,13 +14,12 @@ from symacct.errors import GraphError, unknown
 from symacct.ops.attention import FusedAttention
 from symacct.ops.dropout import Dropout
 from symacct.ops.grouped import GroupedMatmul
-from symacct.ops.logsoftmax import LogSoftmax
 from symacct.ops.lookup import Embedding
 from symacct.ops.loss import CrossEntropy
 from symacct.ops.norm import LayerNorm, RMSNorm
 from symacct.ops.rotary import Rotary
 from symacct.ops.route import TopK
-from symacct.ops.softmax import Softmax
+from symacct.ops.softmax import LogSoftmax, Softmax
 from symacct.ops.view import Keys
 from symacct.tensor import Mask
 

@@ -16,7 +16,7 @@ from symacct.claims.statement import Statement
 from symacct.errors import SymacctError, UnknownNameError
 from symacct.syntax import AmbiguousError, Source, Tokenizer, Tree, caret, readings, tree_of, walk
 from symacct.syntax.refusals import completed
-from symacct.units import ONE, Unit, read_unit
+from symacct.units import ONE, Unit, convert, read_unit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +35,24 @@ class Amount:
 
     value: Expr
     unit: Unit
+    notes: tuple[str, ...] = ()
+
+    def to(self, unit: str | None) -> Converted:
+        """Return the number in a unit; in base units where none is named.
+
+        Raises:
+            UnitError: the amount is of another kind.
+        """
+        value = self.value if unit is None else convert(self.value, self.unit, unit)
+        return Converted(value, str(self.unit) if unit is None else unit, self.notes)
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """An exact value in a unit that was asked for."""
+
+    value: Expr
+    unit: str
     notes: tuple[str, ...] = ()
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from symacct.cli import options, output
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-
-    from symacct.claims import Amount
 
 FORMATS = ("text", "json")
 
@@ -37,31 +35,14 @@ def run(args: Namespace) -> int:
     """Work the formula out, and write the result."""
     from symacct.claims import amount
     from symacct.report.amount import whole
+    from symacct.report.blocks import Prose
 
     found = amount(args.expression, args.to, args.let, options.words(args.names))
     text = whole(found.value, found.unit, args.to)
-    if args.format == "json":
-        given = {"expression": args.expression, "to": args.to, "let": args.let}
-        output.write(output.envelope("calc", given, _record(found, args.to, text)))
-    else:
-        output.write("\n".join([text, *(f"note: {note}" for note in found.notes)]))
+    given = {"expression": args.expression, "to": args.to, "let": args.let}
+    output.emit(
+        args.format,
+        lambda _: [Prose((text, *(f"note: {note}" for note in found.notes)))],
+        lambda: output.envelope("calc", given, found.to(args.to), text=text),
+    )
     return 0
-
-
-def _record(found: Amount, to: str | None, text: str) -> dict[str, Any]:
-    """Return a quantity's record: exact in the unit that is asked for, and how it is shown to people."""
-    from symacct.printers import latex
-    from symacct.printers import text as printed
-    from symacct.units import convert
-
-    value = found.value if to is None else convert(found.value, found.unit, to)
-    return {
-        "expr": printed(value),
-        "unit": str(found.unit) if to is None else to,
-        "latex": latex(value),
-        "when": [],
-        "terms": [],
-        "value": printed(value),
-        "shown": text,
-        "notes": list(found.notes),
-    }

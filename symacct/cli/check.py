@@ -11,9 +11,11 @@ from symacct.policy import GRADS, UPDATES
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from symacct.execution.check import CheckResult
+    from symacct.execution.memory_check import MemoryCheck
+    from symacct.report.blocks import Block
     from symacct.report.table import Table
 
 FORMATS = ("text", "markdown", "json")
@@ -106,11 +108,8 @@ def run(args: Namespace) -> int:
 
         return run_memory(args)
     result = _checked(args)
-    if args.format == "json":
-        given = {"target": args.graph, "assume": args.assume, "seed": args.seed, "against": args.against}
-        output.write(output.envelope("check", given, _record(result)))
-    else:
-        output.write(_shown(args.format, result))
+    given = {"target": args.graph, "assume": args.assume, "seed": args.seed, "against": args.against}
+    output.emit(args.format, lambda _: _shown(result), lambda: output.envelope("check", given, result))
     return 0 if result.passed else FAILED
 
 
@@ -147,43 +146,23 @@ def _checked(args: Namespace) -> CheckResult:
     return check(graph, sizes, args.seed)
 
 
-def _record(result: CheckResult) -> dict[str, Any]:
-    return {
-        "graph": result.name,
-        "sizes": {name: str(size) for name, size in result.sizes.items()},
-        "small_case": list(result.small),
-        "passed": result.passed,
-        "rows": [
-            {
-                "what": row.what,
-                "derived": str(row.derived),
-                "counted": str(row.counted),
-                "unit": row.unit,
-                "verdict": row.verdict,
-                "note": row.note,
-            }
-            for row in result.rows
-        ],
-        "differences": list(result.differences),
-        "unvouched": list(result.unvouched),
-    }
+def _shown(result: CheckResult) -> list[Block]:
+    from symacct.report.blocks import Grid, Prose
+
+    sizes = ", ".join(f"{n} = {size}" for n, size in result.sizes.items())
+    broken = (f"small: these sizes break {one}; the exact case is derived apart" for one in result.small)
+    head = Prose((f"graph {result.name} with torch at {sizes}", *broken))
+    return [head, Grid(_table(result)), *listed(result), Prose((_verdict(result),))]
 
 
-def _shown(form: str, result: CheckResult) -> str:
-    from symacct.report.table import as_markdown, as_text, wrap
+def listed(result: CheckResult | MemoryCheck) -> Iterator[Block]:
+    """Yield what differs, and what is not compared."""
+    from symacct.report.blocks import Prose
+    from symacct.report.table import wrap
 
-    width = output.width()
-    lines = [
-        f"graph {result.name} with torch at {', '.join(f'{n} = {size}' for n, size in result.sizes.items())}"
-    ]
-    lines += [
-        f"small: these sizes break {condition}; the exact case is derived apart" for condition in result.small
-    ]
-    table = _table(result)
-    lines += ["", as_markdown(table) if form == "markdown" else as_text(table, width), ""]
     for title, found in (("differences", result.differences), ("not vouched for", result.unvouched)):
-        lines += [title, *(piece for one in found for piece in wrap(f"  {one}", width)), ""] if found else []
-    return "\n".join([*lines, _verdict(result)])
+        if found:
+            yield Prose((title, *(piece for one in found for piece in wrap(f"  {one}", output.width()))))
 
 
 def _verdict(result: CheckResult) -> str:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from symacct.execution.memory_check import MemoryCheck
     from symacct.execution.memory_compare import MemoryRow
     from symacct.policy import Policy
+    from symacct.report.blocks import Block
     from symacct.report.table import Table
 
 FAILED, FEW = 1, 2
@@ -38,10 +39,11 @@ def run_memory(args: Namespace) -> int:
     if args.checkpoints is None:
         policies = list(usual(graph, policies[0]))
     found = check_memory(graph, {**sizes, **own}, policies, args.seed)
-    if args.format == "json":
-        output.write(output.envelope("check", _given(args, policies), _record(found)))
-    else:
-        output.write(_shown(args.format, found, policies[0], every=args.all))
+    output.emit(
+        args.format,
+        lambda _: _shown(found, policies[0], every=args.all),
+        lambda: output.envelope("check", _given(args, policies), found),
+    )
     return 0 if found.passed else FAILED
 
 
@@ -55,65 +57,26 @@ def _given(args: Namespace, policies: Sequence[Policy]) -> dict[str, Any]:
     }
 
 
-def _record(found: MemoryCheck) -> dict[str, Any]:
-    return {
-        "graph": found.name,
-        "passed": found.passed,
-        "rows": [
-            {
-                "checkpoint": row.policy,
-                "sizes": {name: str(size) for name, size in row.sizes.items()},
-                "what": row.what,
-                "derived": str(row.derived),
-                "interpreted": None if row.interpreted is None else str(row.interpreted),
-                "counted": str(row.counted),
-                "unit": row.unit,
-                "verdict": row.verdict,
-                "note": row.note,
-            }
-            for row in found.rows
-        ],
-        "others": [
-            {
-                "what": row.what,
-                "derived": str(row.derived),
-                "counted": str(row.counted),
-                "unit": row.unit,
-                "verdict": row.verdict,
-                "note": row.note,
-            }
-            for row in found.others
-        ],
-        "differences": list(found.differences),
-        "unvouched": list(found.unvouched),
-    }
-
-
-def _shown(form: str, found: MemoryCheck, policy: Policy, *, every: bool) -> str:
+def _shown(found: MemoryCheck, policy: Policy, *, every: bool) -> list[Block]:
     """Return the summary, and the rows: all where they are few or asked for, else those that differ."""
     from dataclasses import replace
 
+    from symacct.cli.check import listed
     from symacct.policy import Checkpoint
-    from symacct.report.table import as_markdown, as_text, wrap
+    from symacct.report.blocks import Grid, Prose
 
-    width = output.width()
     plain = replace(policy, checkpoint=Checkpoint())
-    lines = [f"memory of graph {found.name} with torch: {plain.describe()}", ""]
-
-    def shown(table: Table) -> str:
-        return as_markdown(table) if form == "markdown" else as_text(table, width)
-
-    lines += [shown(_summary(found)), ""]
+    shown: list[Block] = [Prose((f"memory of graph {found.name} with torch: {plain.describe()}",))]
+    shown.append(Grid(_summary(found)))
     whole = every or len(list(groupby(found.rows, key=_point))) <= FEW
     for name, rows in groupby(found.rows, key=lambda row: row.policy):
         points = [list(some) for _, some in groupby(rows, key=_point)]
         own = [row for some in points if whole or _differs(some) for row in some]
-        lines += [f"checkpoint {name}", "", shown(_table(own)), ""] if own else []
+        shown += [Prose((f"checkpoint {name}",)), Grid(_table(own))] if own else []
     others = [row for row in found.others if whole or _differs([row])]
-    lines += [shown(_others(others)), ""] if others else []
-    for title, texts in (("differences", found.differences), ("not vouched for", found.unvouched)):
-        lines += [title, *(piece for one in texts for piece in wrap(f"  {one}", width)), ""] if texts else []
-    return "\n".join([*lines, _verdict(found) + ("" if whole else " (--all shows every row)")])
+    shown += [Grid(_others(others))] if others else []
+    last = _verdict(found) + ("" if whole else " (--all shows every row)")
+    return [*shown, *listed(found), Prose((last,))]
 
 
 def _point(row: MemoryRow) -> tuple[str, Mapping[str, int]]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from symacct.account import Account
     from symacct.proof.compare import Comparison
+    from symacct.report.blocks import Block
     from symacct.report.facts import Fact
 
 FORMATS = ("text", "markdown", "json")
@@ -204,24 +205,21 @@ def _compared(args: Namespace) -> Comparison:
 def _write(
     args: Namespace, sides: tuple[Namespace, Namespace], accounts: list[Account], found: Comparison
 ) -> None:
-    from symacct.report.comparison import comparison_record, facts_of
-    from symacct.report.facts import Style, as_markdown, as_text
+    from symacct.nodes import repeat_counts
+    from symacct.report.blocks import Told
+    from symacct.report.comparison import facts_of
+    from symacct.report.facts import Style
 
     order = tuple(dict.fromkeys(name for account in accounts for name in account.graph.order))
-    if args.format == "json":
-        given = {"what": args.what, "quantity": args.quantity if accounts else None, "at": args.at,
-                 "assume": args.assume, "let": args.let}  # fmt: skip
-        record = comparison_record(found, order)
-        names = ("a", "b")
-        record["of"] = {name: _choices(account) for name, account in zip(names, accounts, strict=False)}
-        output.write(output.envelope("compare", given, record))
-        return
-    from symacct.nodes import repeat_counts
+    given = {"what": args.what, "quantity": args.quantity if accounts else None, "at": args.at,
+             "assume": args.assume, "let": args.let}  # fmt: skip
+    given["inputs"] = dict(zip("ab", accounts, strict=False))
 
-    counts = tuple(dict.fromkeys(name for account in accounts for name in repeat_counts(account.graph)))
-    style = Style(order, counts, math=args.format == "markdown")
-    facts = [*_head(args, sides, accounts), *facts_of(found, style)]
-    output.write(as_markdown(facts) if args.format == "markdown" else as_text(facts, output.width()))
+    def told(math: bool) -> list[Block]:  # noqa: FBT001
+        counts = tuple(dict.fromkeys(name for account in accounts for name in repeat_counts(account.graph)))
+        return [Told((*_head(args, sides, accounts), *facts_of(found, Style(order, counts, math))))]
+
+    output.emit(args.format, told, lambda: output.envelope("compare", given, found, order=order))
 
 
 def _head(args: Namespace, sides: tuple[Namespace, Namespace], accounts: list[Account]) -> list[Fact]:
@@ -245,12 +243,3 @@ def _head(args: Namespace, sides: tuple[Namespace, Namespace], accounts: list[Ac
     named = zip("AB", accounts, strict=True)
     warnings = [Fact("warning", f"{name}: {said}") for name, one in named for said in one.warnings]
     return [*head, *(Fact("bound", one) for one in bound), *warnings, Fact("quantity", args.quantity)]
-
-
-def _choices(account: Account) -> dict[str, object]:
-    return {
-        "graph": account.graph.name,
-        "convention": output.convention_record(account.convention),
-        "policy": output.policy_record(account.policy),
-        "bound": {name: str(value) for name, value in account.graph.bound.items()},
-    }

@@ -50,14 +50,14 @@ def run(args: Namespace) -> int:
     policy, convention = options.read_policy(args), options.read_convention(args)
     account = derive(options.read_graph(args), policy=policy, convention=convention)
     sizes = options.read_at(args, account.graph)
-    output.write(_rendered(args, account, sizes))
+    _emit(args, account, sizes)
     return 0
 
 
-def _rendered(args: Namespace, account: Account, sizes: dict[str, int]) -> str:
+def _emit(args: Namespace, account: Account, sizes: dict[str, int]) -> None:
+    from symacct.report.blocks import Reported
     from symacct.report.explain import explanation
-    from symacct.report.plain import markdown_of, text_of
-    from symacct.report.record import csv_of
+    from symacct.report.quantities import csv_of
     from symacct.report.summary import summary
     from symacct.report.tex import latex_of
 
@@ -66,18 +66,19 @@ def _rendered(args: Namespace, account: Account, sizes: dict[str, int]) -> str:
         made = explanation(account, explain, sizes)
     else:
         made = summary(account, sizes, options.words(args.only))
-    if args.format == "json":
-        return _json(args, account, sizes, made)
-    if args.format == "text":
-        return text_of(made, output.width())
-    return {"markdown": markdown_of, "latex": latex_of, "csv": csv_of}[args.format](made)
+    output.emit(
+        args.format, lambda _: [Reported(made)], lambda: _json(args, account, sizes, made),
+        latex=lambda: latex_of(made), csv=lambda: csv_of(made),
+    )  # fmt: skip
 
 
 def _json(args: Namespace, account: Account, sizes: dict[str, int], made: Report) -> str:
-    from symacct.report.record import input_record, result_record
+    from symacct.report.quantities import quantities
     from symacct.report.summary import chosen, view
 
     names = tuple(options.words(args.explain)) or chosen(account, options.words(args.only))
-    given = input_record(account, args.graph, sizes) | {"assume": args.assume}
-    result = result_record(view(account, sizes, names), names, made)
-    return output.envelope("derive", given, result, convention=account.convention, policy=account.policy)
+    given = output.given_graph(account, args.graph, sizes) | {"assume": args.assume}
+    return output.envelope(
+        "derive", given, quantities(view(account, sizes, names), names, made), order=account.graph.order,
+        convention=account.convention, policy=account.policy,
+    )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from symacct.cli import output
 
@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from fractions import Fraction
 
-    from symacct.formats import Block, Element, Quantised, Rounded, Value
+    from symacct.formats import Block, Element, Quantised, Value
+    from symacct.formats.answer import Given
 
 FORMATS = ("text", "markdown", "json")
 NEGATIVE = re.compile(r"^[-−](?:\d|\.\d|inf|nan)", re.IGNORECASE)
@@ -42,20 +43,19 @@ def run(args: Namespace) -> int:
         SymacctError: the format is unknown, or a value cannot be read.
     """
     from symacct.formats import Block
+    from symacct.formats.answer import Answer
+    from symacct.report.dtype import blocks
 
     one = _format(args)
     if isinstance(one, Block):
-        made, rounded = _vector(args.values, one), []
+        made, values = _vector(args.values, one), []
     else:
-        made, rounded = None, _rounded(args.values, one)
-    codes = _codes(one) if args.all_values else []
-    if args.format == "json":
-        given = {name: getattr(args, name) for name in ("name", "values", "all_values", "block", "scale")}
-        output.write(output.envelope("dtype", given, _record(one, rounded, made, codes)))
-    else:
-        from symacct.cli.dtype_page import page
-
-        output.write(page(one, rounded, made, codes, markdown=args.format == "markdown"))
+        made, values = None, _rounded(args.values, one)
+    answer = Answer(one, tuple(values), made, tuple(_codes(one) if args.all_values else ()))
+    given = {name: getattr(args, name) for name in ("name", "values", "all_values", "block", "scale")}
+    output.emit(
+        args.format, lambda math: blocks(answer, math=math), lambda: output.envelope("dtype", given, answer)
+    )
     return 0
 
 
@@ -87,15 +87,16 @@ def _bounded(values: list[str]) -> list[str]:
     return values
 
 
-def _rounded(values: list[str], one: Element) -> list[tuple[str, Rounded]]:
+def _rounded(values: list[str], one: Element) -> list[Given]:
     """Return each value as it is written, with what the format makes of it."""
     from symacct.errors import SymacctError, brief
     from symacct.formats import rounded_text
+    from symacct.formats.answer import Given
 
     found = []
     for text in _bounded(values):
         try:
-            found.append((brief(text, 24), rounded_text(text, one)))
+            found.append(Given(brief(text, 24), rounded_text(text, one)))
         except SymacctError as error:
             raise error.at(f"value {brief(text, 40)}") from None
     return found
@@ -133,70 +134,3 @@ def _codes(one: Element | Block) -> list[tuple[int, Value]]:
         fix = "give the values or the codes (0x...) you want to see"
         raise LimitError(f"{one.name} has 2^{one.width} codes", expected=expected, got=one.name, fix=fix)
     return [(code, one.decode(code)) for code in one.codes()]
-
-
-def _record(
-    one: Element | Block,
-    values: list[tuple[str, Rounded]],
-    made: Quantised | None,
-    codes: list[tuple[int, Value]],
-) -> dict[str, Any]:
-    """Return the result for machines: numbers exact, as text."""
-    from symacct.formats.facts import facts, layout, special
-
-    record: dict[str, Any] = {
-        "name": one.name,
-        "about": one.about,
-        "source": one.source,
-        "layout": layout(one),
-        "special": special(one),
-        "facts": {fact.name: str(fact.value) for fact in facts(one)},
-        "values": [_rounding_record(text, rounding) for text, rounding in values],
-        "blocks": [] if made is None else _block_records(made),
-        "codes": [_code_record(one, code, value) for code, value in codes],
-    }
-    if made is not None:
-        record |= {"stored_bits": str(made.stored_bits), "tensor_scale": str(made.whole)}
-    return record
-
-
-def _code_record(one: Element | Block, code: int, value: Value) -> dict[str, str]:
-    from symacct.formats import Block
-    from symacct.formats.shown import code_text, exact_text
-
-    assert not isinstance(one, Block)
-    return {"code": code_text(one, code), "value": exact_text(value)}
-
-
-def _rounding_record(text: str, one: Rounded) -> dict[str, Any]:
-    from symacct.formats.shown import code_text, exact_text
-
-    parts = {"error": one.error, "relative": one.relative, "ulps": one.ulps}
-    return {
-        "given": text,
-        "value": exact_text(one.given),
-        "code": code_text(one.element, one.code),
-        "result": exact_text(one.result),
-        "saturated": exact_text(one.clamped),
-        **{name: None if part is None else str(part) for name, part in parts.items()},
-        "outcome": one.outcome,
-    }
-
-
-def _block_records(made: Quantised) -> list[dict[str, Any]]:
-    from symacct.formats import neighbours
-    from symacct.formats.shown import code_text
-
-    return [
-        {
-            "scale": str(effect.beside.scale),
-            "scale_code": code_text(made.format.scale, effect.beside.scale_code),
-            "values": [str(value) for value in effect.beside.values],
-            "codes": [code_text(made.format.element, code) for code in effect.beside.codes],
-            "results": [str(result) for result in effect.beside.results],
-            "errors": [str(error) for error in effect.beside.errors],
-            "largest": effect.place,
-            "errors_without_largest": [str(error) for error in effect.without.errors],
-        }
-        for effect in neighbours(made)
-    ]

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable
 
+    from symacct.account import Account
+    from symacct.planning.fit import Fit
+    from symacct.policy import Policy
+
 FORMATS = ("text", "markdown", "json")
 SHORT = 1
 CLEARED = "\r\x1b[K"
@@ -53,8 +57,7 @@ def run(args: Namespace) -> int:
     from symacct.account import derive
     from symacct.planning.fit import fit
     from symacct.planning.fit_room import room_of
-    from symacct.report.fit import fit_markdown, fit_text
-    from symacct.report.fit_record import fit_record
+    from symacct.report.fit import blocks
 
     if args.on is None:
         raise UsageError("fit needs a machine", expected="--on MACHINE, as in --on 8xh100-sxm", got="no --on")
@@ -77,13 +80,20 @@ def run(args: Namespace) -> int:
         )  # fmt: skip
     finally:
         _cleared()
-    if args.format == "json":
-        given = {name: getattr(args, name) for name in INPUTS if getattr(args, name) not in (None, [], False)}
-        record = fit_record(found)
-        output.write(output.envelope("fit", given, record, convention=account.convention, policy=policy))
-    else:
-        output.write(fit_text(found, output.width()) if args.format == "text" else fit_markdown(found))
+    output.emit(
+        args.format, lambda math: blocks(found, math=math), lambda: _json(args, found, account, policy)
+    )  # fmt: skip
     return 0 if found.fits else SHORT
+
+
+def _json(args: Namespace, found: Fit, account: Account, policy: Policy) -> str:
+    from symacct.report.fit import verdict
+
+    given = {name: getattr(args, name) for name in INPUTS if getattr(args, name) not in (None, [], False)}
+    return output.envelope(
+        "fit", given, found, order=account.graph.order, convention=account.convention, policy=policy,
+        message=[f"{word}: {said}" for word, said in verdict(found)],
+    )  # fmt: skip
 
 
 def _progress(start: float) -> Callable[[str], None]:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from symacct.cli import catalogue, output
 from symacct.errors import UsageError
 from symacct.policy import CHECKPOINTS, PRECISIONS
+from symacct.report.blocks import Grid
 from symacct.report.names import MEANINGS
-from symacct.report.table import Column, Table, as_csv, as_markdown, as_text
+from symacct.report.table import Column, Table, as_csv
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -85,13 +86,11 @@ def run(args: Namespace) -> int:
             expected=f"symacct list WHAT, one of: {', '.join(sorted(LISTS))}",
         )
     titles, rows = LISTS[args.what][0], LISTS[args.what][1]()
-    if args.format == "json":
-        result = [dict(zip(titles, row, strict=True)) for row in rows]
-        output.write(output.envelope("list", {"what": args.what}, result))
-    elif args.format == "csv":
-        output.write(as_csv([titles, *rows]))
-    else:
-        columns = tuple(Column(title, breaks=place > 0) for place, title in enumerate(titles))
-        table = Table(columns, tuple(rows))
-        output.write(as_markdown(table) if args.format == "markdown" else as_text(table, output.width()))
+    columns = tuple(Column(title, breaks=place > 0) for place, title in enumerate(titles))
+    result = [dict(zip(titles, row, strict=True)) for row in rows]
+    made = {"input": {"what": args.what}, "convention": None, "policy": None, "result": result}
+    output.emit(
+        args.format, lambda _: [Grid(Table(columns, tuple(rows)))], lambda: output.document("list", made),
+        csv=lambda: as_csv([titles, *rows]),
+    )  # fmt: skip
     return 0

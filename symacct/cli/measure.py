@@ -58,21 +58,20 @@ def run(args: Namespace) -> int:
     _check(args)
     made = _measured(args)
     _keep(args, made)
-    if args.format == "json":
-        from symacct.report.measure_record import record
+    from symacct.report.measure import blocks
 
-        account = made.runs[0].roofline.account
-        given = {name: getattr(args, name) for name in ("device", "dtype", "repeats", "threads", "assume")}
-        given = {"target": args.graph, "graph": account.graph.name, "at": args.at, **given}
-        said = output.envelope(
-            "measure", given, record(made), convention=account.convention, policy=account.policy
-        )
-    else:
-        from symacct.report.measure import measured_markdown, measured_text
-
-        said = measured_markdown(made) if args.format == "markdown" else measured_text(made, output.width())
-    output.write(said)
+    output.emit(args.format, lambda math: blocks(made, math=math), lambda: _json(args, made))
     return 0
+
+
+def _json(args: Namespace, made: Measurement) -> str:
+    account = made.runs[0].roofline.account
+    given = {name: getattr(args, name) for name in ("device", "dtype", "repeats", "threads", "assume")}
+    given = {"target": args.graph, "graph": account.graph.name, "at": args.at, **given}
+    return output.envelope(
+        "measure", given, made, order=account.graph.order, convention=account.convention,
+        policy=account.policy,
+    )  # fmt: skip
 
 
 def _check(args: Namespace) -> None:

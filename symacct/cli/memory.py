@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from symacct.account import Account
+    from symacct.report.data import Report
 
 FORMATS = ("text", "markdown", "latex", "json", "csv")
 CATEGORIES = ("parameters", "gradients", "master", "optimizer", "static", "data", "activations", "kv_cache")
@@ -83,10 +84,10 @@ def run(args: Namespace) -> int:
     if args.best:
         from symacct.cli.memory_best import best
 
-        output.write(best(args, accounts, sizes))
+        best(args, accounts, sizes)
         return 0
     write = _one if len(accounts) == 1 else _several
-    output.write(write(args, accounts, sizes, reserve))
+    write(args, accounts, sizes, reserve)
     return 0
 
 
@@ -154,26 +155,25 @@ def _explained(args: Namespace, account: Account) -> list[str]:
     return named
 
 
-def _one(args: Namespace, accounts: Sequence[Account], sizes: dict[str, int], reserve: Fraction) -> str:
+def _one(args: Namespace, accounts: Sequence[Account], sizes: dict[str, int], reserve: Fraction) -> None:
     from symacct.report.memory_page import memory
-    from symacct.report.memory_record import memory_record
-    from symacct.report.memory_text import memory_csv, memory_latex, memory_markdown, memory_text
+    from symacct.report.memory_text import blocks, sections
+    from symacct.report.quantities import csv_of
+    from symacct.report.tex import latex_of
 
     (account,) = accounts
     explain = _explained(args, account)
     made = memory(account, sizes, explain=explain, reserve=reserve, every=args.all)
-    if args.format == "json":
-        return _json(args, account, sizes, memory_record(made))
-    if args.format == "text":
-        return memory_text(made, output.width())
-    return {"markdown": memory_markdown, "latex": memory_latex, "csv": memory_csv}[args.format](made)
+    output.emit(
+        args.format, lambda math: blocks(made, math=math), lambda: _json(args, account, sizes, made),
+        latex=lambda: latex_of(sections(made)), csv=lambda: csv_of(sections(made)),
+    )  # fmt: skip
 
 
-def _several(args: Namespace, accounts: Sequence[Account], sizes: dict[str, int], reserve: Fraction) -> str:
-    from symacct.report.memory_policies import policies
-    from symacct.report.memory_record import policies_record
-    from symacct.report.plain import markdown_of, text_of
-    from symacct.report.record import csv_of
+def _several(args: Namespace, accounts: Sequence[Account], sizes: dict[str, int], reserve: Fraction) -> None:
+    from symacct.report.blocks import Reported
+    from symacct.report.memory_policies import compared, policies
+    from symacct.report.quantities import csv_of
     from symacct.report.tex import latex_of
 
     for flag, given in (("--explain", args.explain), ("--tensors", args.tensors), ("--reserve", reserve)):
@@ -181,16 +181,24 @@ def _several(args: Namespace, accounts: Sequence[Account], sizes: dict[str, int]
             raise UsageError(
                 f"{flag} is for one policy", expected=f"one --checkpoint, or no {flag}", got=args.checkpoint
             )
-    if args.format == "json":
-        return _json(args, accounts[0], sizes, policies_record(accounts, sizes, every=args.all))
-    made = policies(accounts, sizes, every=args.all)
-    if args.format == "text":
-        return text_of(made, output.width())
-    return {"markdown": markdown_of, "latex": latex_of, "csv": csv_of}[args.format](made)
+
+    def report() -> Report:
+        return policies(accounts, sizes, every=args.all)
+
+    def record() -> str:
+        found = {"policies": compared(accounts, sizes, every=args.all)}
+        return _json(args, accounts[0], sizes, found)
+
+    output.emit(
+        args.format, lambda _: [Reported(report())], record,
+        latex=lambda: latex_of(report()), csv=lambda: csv_of(report()),
+    )  # fmt: skip
 
 
-def _json(args: Namespace, account: Account, sizes: dict[str, int], result: dict[str, object]) -> str:
-    from symacct.report.record import input_record
-
-    given = input_record(account, args.graph, sizes) | {"assume": args.assume, "checkpoint": args.checkpoint}
-    return output.envelope("memory", given, result, convention=account.convention, policy=account.policy)
+def _json(args: Namespace, account: Account, sizes: dict[str, int], result: object) -> str:
+    given = output.given_graph(account, args.graph, sizes)
+    given |= {"assume": args.assume, "checkpoint": args.checkpoint}
+    return output.envelope(
+        "memory", given, result, order=account.graph.order, convention=account.convention,
+        policy=account.policy,
+    )  # fmt: skip

@@ -61,7 +61,7 @@ def add(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Work the utilisation out, and write it."""
     from symacct.planning.mfu import mfu
-    from symacct.report.mfu import mfu_markdown, mfu_record, mfu_text
+    from symacct.report.mfu import blocks
 
     policy = options.read_policy(args)
     account: Account | None = None
@@ -75,10 +75,10 @@ def run(args: Namespace) -> int:
         account, _measured(args), **_with_length(args, given, account is None), **devices(args), sizes=sizes,
         policy=policy, at_most=args.at_most,
     )  # fmt: skip
-    if args.format == "json":
-        output.write(envelope("mfu", args, account, policy, mfu_record(made)))
-    else:
-        output.write(mfu_text(made, output.width()) if args.format == "text" else mfu_markdown(made))
+    output.emit(
+        args.format, lambda math: blocks(made, math=math),
+        lambda: envelope("mfu", args, account, policy, made),
+    )  # fmt: skip
     return 0
 
 

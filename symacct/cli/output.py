@@ -8,10 +8,14 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from symacct.account import Account
     from symacct.convention import Convention
     from symacct.policy import Policy
+    from symacct.report.blocks import Block
 
-SCHEMA = "symacct/1"
+SCHEMA = "symacct/2"
 USUAL_WIDTH, NARROWEST = 100, 60
 
 
@@ -25,66 +29,74 @@ def write(text: str) -> None:
     sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
 
 
+def emit(
+    form: str,
+    blocks: Callable[[bool], Iterable[Block]],
+    json: Callable[[], str],
+    **others: Callable[[], str],
+) -> None:
+    """Write a result in a format.
+
+    Args:
+        form: the format.
+        blocks: the result for people, its formulas in LaTeX or not.
+        json: the result for programs.
+        others: the formats that this verb has besides.
+    """
+    from symacct.report.blocks import markdown_of, text_of
+
+    if form == "json":
+        write(json())
+    elif form in others:
+        write(others[form]())
+    elif form == "markdown":
+        write(markdown_of(blocks(True)))  # noqa: FBT003 (whether formulas are LaTeX)
+    else:
+        write(text_of(blocks(False), width()))  # noqa: FBT003
+
+
 def envelope(
     command: str,
     given: dict[str, Any],
     result: Any,
     *,
+    order: Sequence[str] = (),
     convention: Convention | None = None,
     policy: Policy | None = None,
+    **more: Any,
 ) -> str:
-    """Return the JSON of a command."""
-    return json.dumps(
-        {
-            "schema": SCHEMA,
-            "command": command,
-            "input": given,
-            "convention": None if convention is None else convention_record(convention),
-            "policy": None if policy is None else policy_record(policy),
-            "result": result,
-        },
-        ensure_ascii=False,
-        indent=2,
-    )
+    """Return the JSON of a command.
+
+    Args:
+        command: the verb.
+        given: its input.
+        result: any result, made into JSON by `symacct.report.encode`.
+        order: the order in which formulas are printed.
+        convention: how counts were priced.
+        policy: the choices of the run.
+        more: further keys of the result.
+    """
+    from symacct.report.encode import encode
+
+    parts = {"input": given, "convention": convention, "policy": policy, "result": result}
+    made = {key: encode(part, order) for key, part in parts.items()}
+    if more:
+        made["result"] |= {key: encode(part, order) for key, part in more.items()}
+    return document(command, made)
 
 
-def convention_record(convention: Convention) -> dict[str, Any]:
-    """Return the choices of a convention."""
+def document(command: str, made: dict[str, Any]) -> str:
+    """Return JSON with the envelope's first keys."""
+    return json.dumps({"schema": SCHEMA, "command": command, **made}, ensure_ascii=False, indent=2)
+
+
+def given_graph(account: Account, target: str, sizes: Mapping[str, int]) -> dict[str, Any]:
+    """Return the input of a command on a graph: what is bound in it, and the sizes given."""
+    graph = account.graph
     return {
-        "name": convention.name,
-        "attention": convention.attention,
-        "embedding": convention.embedding,
-        "head": convention.head,
-        "vectors": convention.vectors,
-        "bytes": convention.bytes,
-        "strict": convention.strict,
-        "elementwise": convention.elementwise,
-        "leading": convention.leading,
-        "prices": {primitive: str(price) for primitive, price in convention.prices},
-    }
-
-
-def policy_record(policy: Policy) -> dict[str, Any]:
-    """Return the choices of a policy."""
-    precision = policy.precision
-    return {
-        "workload": policy.workload,
-        "precision": {
-            "name": precision.name,
-            "params": precision.params,
-            "grads": precision.grads,
-            "master": precision.master,
-            "states": precision.states,
-            "activations": precision.activations,
-        },
-        "optimizer": policy.optimizer,
-        "saves": policy.saves,
-        "input_grad": policy.input_grad,
-        "checkpoint": policy.checkpoint.describe(),
-        "grads": policy.grads,
-        "update": policy.update,
-        "hold_output": policy.hold_output,
-        "accumulate": str(policy.accumulate),
-        "loss": policy.loss,
-        "lora": None if policy.lora is None else policy.lora.describe(),
+        "target": target,
+        "graph": graph.name,
+        "sizes": dict(graph.sizes),
+        "bound": dict(graph.bound),
+        "at": dict(sizes),
     }

@@ -100,7 +100,7 @@ def add_devices(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Plan, and write the plan."""
     from symacct.planning.plan import check_workload, plan
-    from symacct.report.plan import plan_markdown, plan_record, plan_text
+    from symacct.report.plan import blocks
 
     policy = read_policy(args)
     check_workload(policy)
@@ -109,10 +109,10 @@ def run(args: Namespace) -> int:
         account, **parameters(args, account), **devices(args), sizes=sizes, policy=policy,
         tokens=args.tokens, time=args.time, mfu=args.mfu, price=args.price,
     )  # fmt: skip
-    if args.format == "json":
-        output.write(envelope("plan", args, account, policy, plan_record(made)))
-    else:
-        output.write(plan_text(made, output.width()) if args.format == "text" else plan_markdown(made))
+    output.emit(
+        args.format, lambda math: blocks(made, math=math),
+        lambda: envelope("plan", args, account, policy, made),
+    )  # fmt: skip
     return 0
 
 
@@ -129,7 +129,7 @@ def read_account(
 ) -> tuple[Account | None, dict[str, int]]:
     """Return the account of the graph that is named, and sizes; None where none is."""
     from symacct.account import derive
-    from symacct.report.summary import settled
+    from symacct.planning.at_sizes import settled
 
     if args.graph is None:
         if args.at or args.assume or args.symbolic:
@@ -199,9 +199,7 @@ INPUTS = (
 )  # fmt: skip
 
 
-def envelope(
-    command: str, args: Namespace, account: Account | None, policy: Policy, result: dict[str, Any]
-) -> str:
+def envelope(command: str, args: Namespace, account: Account | None, policy: Policy, result: object) -> str:
     """Return the JSON of a plan or a utilisation."""
     given = {name: getattr(args, name) for name in INPUTS if getattr(args, name, None) not in (None, [])}
     convention = None if account is None else account.convention

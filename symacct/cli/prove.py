@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from symacct.account import Account
     from symacct.proof.verdict import Verdict
+    from symacct.report.blocks import Block
 
 FORMATS = ("text", "markdown", "json")
 STATUS = {"proved": 0, "refuted": 1, "undecided": 3}
@@ -115,10 +116,11 @@ def run(args: Namespace) -> int:
         raise UsageError(what, expected="--run-python with FILE.toml", got="--run-python")
     verdict, account = judged(args)
     written = _written(args, verdict, account)
-    if args.format == "json":
-        output.write(_json(args, verdict, account, written))
-    else:
-        output.write(_shown(args, verdict, account, written))
+    output.emit(
+        args.format,
+        lambda math: _shown(verdict, account, written, math=math),
+        lambda: _json(args, verdict, account, written),
+    )
     return STATUS[verdict.outcome]
 
 
@@ -171,22 +173,21 @@ def _claim(
     return verdict, None if account is None else placed(account, sizes)[0]
 
 
-def _shown(args: Namespace, verdict: Verdict, account: Account | None, written: dict[str, str]) -> str:
-    from symacct.report.display import escaped
-    from symacct.report.facts import Fact, as_text
+def _shown(verdict: Verdict, account: Account | None, written: dict[str, str], *, math: bool) -> list[Block]:
+    from symacct.report.blocks import Told
+    from symacct.report.facts import Fact
     from symacct.report.verdict import facts_of
 
-    facts = facts_of(verdict, account, math=args.format == "markdown")
+    facts = facts_of(verdict, account, math=math)
     facts += [Fact(word, said) for word, said in written.items()]
-    return escaped(facts) if args.format == "markdown" else as_text(facts, output.width())
+    return [Told(tuple(facts), plain=True)]
 
 
 def _json(args: Namespace, verdict: Verdict, account: Account | None, written: dict[str, str]) -> str:
-    from symacct.report.record import input_record
-    from symacct.report.verdict_record import verdict_record
-
     order = () if account is None else account.graph.order
-    given: dict[str, Any] = {"target": None} if account is None else input_record(account, args.what[0], {})
+    given: dict[str, Any] = {"target": None}
+    if account is not None:
+        given = output.given_graph(account, args.what[0], {})
     given |= {
         "claim": args.what[-1],
         "at": args.at,
@@ -198,7 +199,9 @@ def _json(args: Namespace, verdict: Verdict, account: Account | None, written: d
     return output.envelope(
         "prove",
         given,
-        verdict_record(verdict, order) | {"written": written},
+        verdict,
+        order=order,
+        files=written,
         convention=None if account is None else account.convention,
         policy=None if account is None else account.policy,
     )
@@ -245,8 +248,8 @@ def _file(args: Namespace) -> int:
     from symacct.readers.claim_files import find_claim_file, read_claim_file, shipped_claim_files
     from symacct.readers.documents import documents
     from symacct.readers.files import list_graphs, list_models
-    from symacct.report.judged import judged_records, judged_table, tally
-    from symacct.report.table import as_markdown, as_text
+    from symacct.report.blocks import Grid, Prose
+    from symacct.report.judged import judged_table, tally
 
     target = args.what[0]
     graphs = [*(entry.name for entry in list_graphs()), *(entry.name for entry in list_models())]
@@ -261,17 +264,12 @@ def _file(args: Namespace) -> int:
     file = read_claim_file(find_claim_file(target))
     with documents(every=args.run_python):
         found = judge_file(file, args.machines)
-    if args.format == "json":
-        result = {
-            "file": file.name,
-            "about": file.about,
-            "source": file.source,
-            "claims": judged_records(found),
-        }
-        output.write(output.envelope("prove", {"target": target}, result))
-    else:
-        table = judged_table(found)
-        body = as_markdown(table) if args.format == "markdown" else as_text(table, output.width())
-        head = f"claims {file.name}" + (f": {file.about}" if file.about else "")
-        output.write(f"{head}\n\n{body}\n\n{tally(found)}")
+
+    def record() -> str:
+        result = {"file": file.name, "about": file.about, "source": file.source, "claims": found}
+        return output.envelope("prove", {"target": target}, result)
+
+    head = f"claims {file.name}" + (f": {file.about}" if file.about else "")
+    shown: list[Block] = [Prose((head,)), Grid(judged_table(found)), Prose((tally(found),))]
+    output.emit(args.format, lambda _: shown, record)
     return 0 if all(one.ok for one in found) else DIFFERS

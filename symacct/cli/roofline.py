@@ -68,7 +68,7 @@ def run(args: Namespace) -> int:
     mades = _made(args)
     if args.picture:
         _draw(args, mades)
-    output.write(_rendered(args, mades))
+    _emit(args, mades)
     return 0
 
 
@@ -92,23 +92,19 @@ def _made(args: Namespace) -> list[Roofline]:
     ]
 
 
-def _rendered(args: Namespace, mades: list[Roofline]) -> str:
-    from symacct.report.roofline import Page, markdown, rendered
-    from symacct.report.roofline_record import csv_of, record
+def _emit(args: Namespace, mades: list[Roofline]) -> None:
+    from symacct.report.roofline import blocks, csv_of
 
-    if args.format == "json":
-        from symacct.report.record import input_record
+    account = mades[0].account
 
-        account = mades[0].account
-        given = input_record(account, args.graph, dict(mades[0].sizes)) | {"on": options.words(args.on)}
-        result = [record(one) for one in mades]
+    def record() -> str:
+        given = output.given_graph(account, args.graph, mades[0].sizes) | {"on": options.words(args.on)}
         return output.envelope(
-            "roofline", given, result, convention=account.convention, policy=account.policy
-        )
-    if args.format == "csv":
-        return csv_of(mades)
-    pages = [Page(one, math=args.format == "markdown") for one in mades]
-    return markdown(pages) if args.format == "markdown" else rendered(pages, output.width())
+            "roofline", given, mades, order=account.graph.order, convention=account.convention,
+            policy=account.policy,
+        )  # fmt: skip
+
+    output.emit(args.format, lambda math: blocks(mades, math=math), record, csv=lambda: csv_of(mades))
 
 
 def _draw(args: Namespace, mades: list[Roofline]) -> None:

@@ -56,13 +56,16 @@ def run(args: Namespace) -> int:
     account = derive(options.read_graph(args), policy=policy, convention=options.read_convention(args))
     if args.picture:
         _draw(args, account)
-    if args.format == "json":
+
+    def record() -> str:
         from symacct.readers.graph_json import to_data
 
         given = {"target": args.graph, "assume": args.assume}
-        output.write(output.envelope("show", given, to_data(account.source), policy=policy))
-    else:
-        output.write(_outlined(account))
+        return output.envelope("show", given, to_data(account.source), policy=policy)
+
+    from symacct.report.blocks import Prose
+
+    output.emit(args.format, lambda _: [Prose((_outlined(account),))], record)
     return 0
 
 

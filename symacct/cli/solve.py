@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from symacct.account import Account
     from symacct.machines.machine import Machine
     from symacct.planning.solve_answer import Solution
+    from symacct.report.blocks import Block
 
 FORMATS = ("text", "markdown", "json")
 SHAPE = 'GRAPH "QUANTITY <= FORMULA" --for NAME, or "FORMULA = FORMULA" --for NAME'
@@ -93,7 +94,7 @@ def run(args: Namespace) -> int:
         machine=_where(args),
         names=options.words(args.names),
     )
-    output.write(_json(args, found, notes) if args.format == "json" else _shown(args, found, notes))
+    output.emit(args.format, lambda math: _shown(found, notes, math=math), lambda: _json(args, found, notes))
     return 0
 
 
@@ -168,22 +169,22 @@ def _where(args: Namespace) -> Machine | None:
     return load(args.on, args.machines)
 
 
-def _shown(args: Namespace, found: Solution, notes: list[str]) -> str:
-    from symacct.report.facts import Fact, as_markdown, as_text
+def _shown(found: Solution, notes: list[str], *, math: bool) -> list[Block]:
+    from symacct.report.blocks import Told
+    from symacct.report.facts import Fact
     from symacct.report.solve import facts_of
 
-    facts = facts_of(found, math=args.format == "markdown")
+    facts = facts_of(found, math=math)
     place = next((n for n, fact in enumerate(facts) if fact.word == "for"), 0) + 1
     facts[place:place] = [Fact("machine", note) for note in notes]
-    return as_markdown(facts) if args.format == "markdown" else as_text(facts, output.width())
+    return [Told(tuple(facts))]
 
 
 def _json(args: Namespace, found: Solution, notes: list[str]) -> str:
-    from symacct.report.record import input_record
-    from symacct.report.solve_record import solution_record
-
     account = found.asked.account
-    given: dict[str, Any] = {"target": None} if account is None else input_record(account, args.what, {})
+    given: dict[str, Any] = {"target": None}
+    if account is not None:
+        given = output.given_graph(account, args.what, {})
     given |= {
         "condition": args.what if args.given is None else args.given,
         "for": found.asked.name,
@@ -192,12 +193,14 @@ def _json(args: Namespace, found: Solution, notes: list[str]) -> str:
         "let": args.let,
         "assume": args.assume,
         "on": args.on,
+        "machine": notes,
     }
     order = () if account is None else account.graph.order
     return output.envelope(
         "solve",
         given,
-        solution_record(found, order) | {"machine": notes},
+        found,
+        order=order,
         convention=None if account is None else account.convention,
         policy=None if account is None else account.policy,
     )

@@ -9,15 +9,12 @@ from sympy import Add
 
 from symacct.algebra.evaluate import substitute
 from symacct.algebra.normal import normal, product, total
-from symacct.algebra.symbols import symbol
+from symacct.algebra.symbols import as_expr, symbol
 from symacct.derivation.ranges import over
 from symacct.derivation.static import trained
 from symacct.derivation.storage import Storage
 from symacct.nodes import Node, Repeat, Step_, walk
-from symacct.ops.attention import FusedAttention
-from symacct.ops.attention_grad import FusedAttentionGrad
 from symacct.ops.cache import Cached
-from symacct.ops.einsum import Einsum
 from symacct.ops.lookup import Embedding, EmbeddingGrad
 from symacct.ops.optimizer import RULES, Update
 
@@ -28,7 +25,7 @@ if TYPE_CHECKING:
 
     from symacct.derivation.differentiate import Step
     from symacct.nodes import Graph
-    from symacct.op import Op
+    from symacct.op import Counts, Op
     from symacct.tensor import Mask, Tensor
 
 QUERIES, KEYS = "pair_queries", "pair_keys"
@@ -46,8 +43,17 @@ class Pairs:
     """Query-key pairs that a node's work is proportional to: all of them, half of them, those a mask allows.
 
     The one query of a step of decoding sees every key: half is all of them there.
+
+    Attributes:
+        mask: over the op's own names of the axes.
+        rows: how many queries.
+        cols: how many keys.
+        full: all pairs, as half and allowed are some of them.
     """
 
+    mask: Mask
+    rows: Expr
+    cols: Expr
     full: Expr
     half: Expr
     allowed: Expr
@@ -100,19 +106,15 @@ class _Counted:
     outs: tuple[Tensor, ...]
     between: bool = False
 
-    def rows(self, phase: str, ways: Sequence[Mapping[str, Expr]], matmul: frozenset[str]) -> Iterator[Row]:
+    def rows(self, phase: str, ways: Sequence[Counts], matmul: frozenset[str]) -> Iterator[Row]:
         """Yield a row for each primitive; ``ways`` are the counts with full, half and allowed pairs."""
-        full, half, exact = ways
-        names = tuple(r.name for r in self.path)
-        node = self.node
-        for primitive, count in full.items():
-            whole = over(count, self.path)
-            others = [
-                whole if way[primitive] is count else over(way[primitive], self.path) for way in (half, exact)
-            ]
+        names, node = tuple(r.name for r in self.path), self.node
+        summed = {n: over(n, self.path) for n in dict.fromkeys(n for way in ways for n in way.values())}
+        for primitive, count in ways[0].items():
+            whole, half, exact = (summed[way[primitive]] for way in ways)
             yield Row(
                 node.label, node.of or node.label, names, phase, node.op.kind, self.outs[0].dtype, primitive,
-                count, whole, others[0], others[1], primitive in matmul, self.between,
+                count, whole, half, exact, primitive in matmul, self.between,
             )  # fmt: skip
 
 
@@ -160,71 +162,63 @@ def _rows(graph: Graph, nodes: Sequence[Step_], tensors: Mapping[str, Tensor], p
         yield from at.rows(phase, (some,) * 3, frozenset(some))
 
 
-Ways = tuple["Mapping[str, Expr]", "Mapping[str, Expr]", "Mapping[str, Expr]"]
+Ways = tuple["Counts", "Counts", "Counts"]
 
 
 def _ways(
     op: Op, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], pairs: Pairs | None
 ) -> tuple[Ways, Ways]:
     """Return an op's own work and the forward work it repeats, with full, half and allowed pairs."""
-    full, again = op.counts(ins, outs), op.recomputed(ins, outs)
-    own = _without(full, again)
-    if pairs is None:
-        return (own,) * 3, (again,) * 3
-    if isinstance(op, FusedAttention | FusedAttentionGrad):
-        some = [
-            (op.counts_at(ins, outs, n), _again_at(op, ins, outs, n)) for n in (pairs.half, pairs.allowed)
-        ]
-        return (own, *(_without(f, a) for f, a in some)), (again, *(a for _, a in some))  # type: ignore[return-value]
-    shares = (pairs.half / pairs.full, pairs.allowed / pairs.full)
-    return (own, *(_shared(op, ins, outs, again, share) for share in shares)), (again,) * 3  # type: ignore[return-value]
+    if pairs is not None:
+        ins, outs = (_marked(tensors, words, pairs) for tensors, words in _named(op, ins, outs))
+    counts, again = op.counts(ins, outs), op.recomputed(ins, outs)
+    own = {p: normal(n - again[p]) if p in again else n for p, n in counts.items()}
+    return _each_way(own, pairs), _each_way(again, pairs)
 
 
-def _again_at(
-    op: FusedAttention | FusedAttentionGrad, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], n: Expr
-) -> Mapping[str, Expr]:
-    return op.recomputed_at(ins, outs, n) if isinstance(op, FusedAttentionGrad) else {}
-
-
-def _without(counts: Mapping[str, Expr], again: Mapping[str, Expr]) -> Mapping[str, Expr]:
-    return {p: normal(n - again[p]) if p in again else n for p, n in counts.items()} if again else counts
-
-
-def _shared(
-    op: Op, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], again: Mapping[str, Expr], share: Expr
-) -> Mapping[str, Expr]:
+def _each_way(counts: Counts, pairs: Pairs | None) -> Ways:
     """Scale what is done once per query-key pair; what is done once per row or result stays.
 
     The two sizes of the mask are counted as symbols of their own: a term that holds both is per pair.
     """
-    rows, cols, marked = _marked(op, ins, outs)
-    counts = _without(op.counts(*marked), again)
-    back = {QUERIES: rows, KEYS: cols}
-    scaled = {}
-    for primitive, count in counts.items():
-        terms = Add.make_args(normal(count))
-        per_pair = total(t for t in terms if t.free_symbols >= PAIR)
-        rest = total(t for t in terms if not t.free_symbols >= PAIR)
-        scaled[primitive] = normal(substitute(per_pair * share + rest, back))
-    return scaled
+    if pairs is None:
+        return (counts,) * 3
+    known = {count: _scaled(count, pairs) for count in dict.fromkeys(counts.values())}
+    full, half, exact = ({p: known[n][place] for p, n in counts.items()} for place in range(3))
+    return full, half, exact
+
+
+def _scaled(count: Expr, pairs: Pairs) -> tuple[Expr, Expr, Expr]:
+    back = {QUERIES: pairs.rows, KEYS: pairs.cols}
+    full = substitute(count, back)
+    terms = Add.make_args(count)
+    per_pair = [t for t in terms if t.free_symbols >= PAIR]
+    if not per_pair:
+        return (full,) * 3
+    each = substitute(total(per_pair), back)
+    rest = full - each if len(per_pair) < len(terms) else as_expr(0)
+    half, exact = (normal(each * (some / pairs.full) + rest) for some in (pairs.half, pairs.allowed))
+    return full, half, exact
+
+
+def _named(
+    op: Op, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]
+) -> Iterator[tuple[tuple[Tensor, ...], tuple[tuple[str, ...], ...]]]:
+    """Yield the inputs and the outputs, each with the op's own names of their axes."""
+    words = op.words(ins, outs)
+    yield ins, words[: len(ins)]
+    yield outs, words[len(ins) :]
 
 
 def _marked(
-    op: Op, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]
-) -> tuple[Expr, Expr, tuple[list[Tensor], list[Tensor]]]:
-    """Return the sizes of the mask's axes, and the tensors with symbols of their own in their place."""
-    tensors = (*ins, *outs)
-    words = (op.left, op.right, op.out) if isinstance(op, Einsum) else tuple(t.axes for t in tensors)
-    masked, named = next((t, own) for t, own in zip(tensors, words, strict=True) if t.mask is not None)
-    assert masked.mask is not None
-    places = (masked.axes.index(masked.mask.rows), masked.axes.index(masked.mask.cols))
-    sizes = {named[place]: symbol(name) for place, name in zip(places, (QUERIES, KEYS), strict=True)}
-    marked = [
-        replace(t, dims=tuple(sizes.get(w, d) for w, d in zip(own, t.dims, strict=True)))
+    tensors: tuple[Tensor, ...], words: tuple[tuple[str, ...], ...], pairs: Pairs
+) -> tuple[Tensor, ...]:
+    """Return the tensors with symbols of their own for the two sizes of the mask."""
+    marks = {pairs.mask.rows: symbol(QUERIES), pairs.mask.cols: symbol(KEYS)}
+    return tuple(
+        replace(t, dims=tuple(marks.get(w, d) for w, d in zip(own, t.dims, strict=True)))
         for t, own in zip(tensors, words, strict=True)
-    ]
-    rows, cols = (masked.dims[place] for place in places)
-    return rows, cols, (marked[: len(ins)], marked[len(ins) :])
+    )
 
 
 def _between(graph: Graph) -> frozenset[str]:
@@ -241,7 +235,7 @@ def _between(graph: Graph) -> frozenset[str]:
 
 def _priced_by_some(
     node: Node, phase: str, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], storage: Storage
-) -> Mapping[str, Expr]:
+) -> Counts:
     """Return the counts that only some conventions price."""
     if isinstance(node.op, Embedding):
         return {ONE_HOT: product((outs[0].numel, ins[0].dims[0]))}
@@ -305,16 +299,12 @@ def _sum_rows(
 
 def pairs_of(op: Op, ins: Sequence[Tensor], outs: Sequence[Tensor], *, decodes: bool = False) -> Pairs | None:
     """Return the pairs that the op's work is proportional to, if a structural mask covers its axes."""
-    if isinstance(op, FusedAttention | FusedAttentionGrad):
-        found = op.pairs(ins)
-        return None if found is None else _pairs(*found, decodes=decodes)
-    for tensor in (*ins, *outs):
-        mask = tensor.mask
-        if mask is not None and not op.alias:
-            return _pairs(mask, tensor.dim(mask.rows), tensor.dim(mask.cols), decodes=decodes)
-    return None
-
-
-def _pairs(mask: Mask, rows: Expr, cols: Expr, *, decodes: bool) -> Pairs:
+    mask = None if op.alias else op.mask_of(ins, outs)
+    if mask is None:
+        return None
+    tensors, words = (*ins, *outs), op.words(ins, outs)
+    sizes = {w: d for own, t in zip(words, tensors, strict=True) for w, d in zip(own, t.dims, strict=True)}
+    rows, cols = sizes[mask.rows], sizes[mask.cols]
     full = product((rows, cols))
-    return Pairs(full, full if decodes and rows == 1 else full / 2, mask.allowed(rows, cols))
+    half = full if decodes and rows == 1 else full / 2
+    return Pairs(mask, rows, cols, full, half, mask.allowed(rows, cols))

@@ -33,6 +33,7 @@ class Region:
         above: the size is compared with ``above/below``; None where it does not matter.
         below: see there; above 0 wherever the condition is meant.
         otherwise: what holds where ``below`` is not above 0: ``always``, ``never``; None where it surely is.
+        ridge: the symbol of the ridge point in ``above`` and ``below``, where it has one.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Region:
     above: Expr | None = None
     below: Expr | None = None
     otherwise: str | None = None
+    ridge: Expr | None = None
 
     @property
     def critical(self) -> Expr | None:
@@ -53,7 +55,7 @@ def region(work: Expr, moved: Expr, name: str) -> Region | None:
     >>> from symacct.algebra.symbols import symbol
     >>> B, D, I = symbol("B"), symbol("D"), symbol("I")
     >>> region(2 * B * D, I * (B + 2 * D), "B")
-    Region(name='B', relation='<', above=2*D*I, below=2*D - I, otherwise='always')
+    Region(name='B', relation='<', above=2*D*I, below=2*D - I, otherwise='always', ridge=None)
     >>> region(2 * B * D, I * B * (D + 1), "B").relation
     'either'
     """

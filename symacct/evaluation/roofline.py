@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -48,6 +48,50 @@ class Level:
     figure: Figure
     seconds: Expr
     binds: str | None
+
+    @property
+    def verdict(self) -> str | None:
+        """What the graph would be bound by; None while a size is free."""
+        return VERDICTS.get(self.binds or "")
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """An op on the machine: its work, its time, and what bounds it where.
+
+    Attributes:
+        timing: the op, and its seconds.
+        condition: where it is memory-bound; None where that is not known of one size.
+    """
+
+    timing: Timing
+    condition: Region | None
+
+    @property
+    def verdict(self) -> str | None:
+        """Whether it is compute-bound or memory-bound; None while a size is free."""
+        return verdict(self.timing) or None
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """A quantity on the machine: its formula in the machine's symbols, and what it is at the sizes."""
+
+    formula: Timed
+    value: Expr
+
+    @property
+    def terms(self) -> tuple[Seconds, ...]:
+        """The time of each op, as a formula."""
+        return tuple(Seconds(*one) for one in self.formula.terms)
+
+
+@dataclass(frozen=True, slots=True)
+class Seconds:
+    """The time of an op."""
+
+    name: str
+    expr: Expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +151,19 @@ class Roofline(Displayed):
         tokens = set() if self.account.has("tokens") else {"throughput.tokens"}
         return tuple(name for name in QUANTITIES if name not in serving | step | tokens)
 
+    @property
+    def quantities(self) -> dict[str, Priced]:
+        """The quantities that this account has on the machine, by name."""
+        return {name: Priced(self._in_symbols(name), self.quantity(name).expr) for name in self.names()}
+
+    def _in_symbols(self, name: str) -> Timed:
+        return quantity(self.account, self.machine, name, over=self.over, symbolic=True)
+
+    @property
+    def ops(self) -> tuple[Bound, ...]:
+        """The ops that are timed, each with where it is memory-bound."""
+        return tuple(Bound(one, self.region(one)) for one in self.time.timings)
+
     # ---- totals ----
 
     @property
@@ -123,6 +180,16 @@ class Roofline(Displayed):
     def intensity(self) -> Expr:
         """All work over all bytes."""
         return intensity(self.flops, self.moved, f"graph {self.account.graph.name}")
+
+    @property
+    def ratio(self) -> Expr | None:
+        """All work over all bytes; None where no bytes move."""
+        return None if self.moved == 0 else self.intensity
+
+    @property
+    def verdict(self) -> str | None:
+        """Whether the graph is compute-bound or memory-bound; None while a size is free."""
+        return VERDICTS.get(self.binds or "")
 
     @property
     def realised(self) -> Expr:
@@ -162,6 +229,17 @@ class Roofline(Displayed):
                 ridge = normal(rate / self.rates.bandwidth())
                 found.append(Roof(unit, dtype, self.rates.figure(unit, dtype), ridge))
         return tuple(found)
+
+    @property
+    def figures(self) -> dict[str, Figure | None]:
+        """The figures of the machine that are used, by their symbols."""
+        found = {f"{'P' if roof.unit == TENSOR else 'V'}_{roof.dtype}": roof.figure for roof in self.roofs}
+        return found | {"W_mem": self.rates.bandwidth_figure()}
+
+    @property
+    def ridges(self) -> dict[str, Expr]:
+        """FLOPs for each byte at which a rate of work meets the bandwidth."""
+        return {f"{roof.unit}.{roof.dtype}": roof.ridge for roof in self.roofs}
 
     @cached_property
     def levels(self) -> tuple[Level, ...]:
@@ -227,7 +305,7 @@ class Roofline(Displayed):
         if ridge is None or {*names_of(work), *names_of(moved)} - {name}:
             ridge = self.ridge_symbol(load)
         found = regions(work, normal(ridge * moved), (name,))
-        return found[0] if found else None
+        return replace(found[0], ridge=self.ridge_symbol(load)) if found else None
 
     @property
     def main_load(self) -> Load | None:

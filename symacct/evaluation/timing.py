@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from sympy import Integer, Max
 
 from symacct.algebra.evaluate import evaluate, names_of, substitute
+from symacct.algebra.extremum import standing
 from symacct.algebra.normal import normal, total
 from symacct.errors import RuleError, UnknownNameError, unknown
 from symacct.evaluation.operations import TENSOR, VECTOR, Operation, operations
@@ -70,7 +71,7 @@ class Timing:
             return Integer(0)
         if all(one.is_Rational for one in found):
             return max(found)
-        return found[0] if len(found) == 1 else Max(*found, evaluate=False)
+        return standing(Max, found)
 
     def at(self, sizes: Mapping[str, int]) -> Timing:
         """Return the same at sizes."""

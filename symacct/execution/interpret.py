@@ -13,6 +13,7 @@ from symacct.algebra.evaluate import evaluate
 from symacct.algebra.symbols import as_expr
 from symacct.errors import GraphError, SizeError
 from symacct.nodes import Node, Repeat, Step_
+from symacct.op import Call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -120,9 +121,9 @@ class Interpreter:
     def _node(self, node: Node, place: Place) -> None:
         ins, outs = map(self.tensor, node.ins), tuple(map(self.tensor, node.outs))
         arrays = [self.get(name, place) for name in node.ins]
-        call = (arrays, tuple(ins), outs, place.size)
+        call = Call(self.xp, arrays, tuple(ins), outs, place.size)
         try:
-            made = node.op.native(self.torch, self.xp, *call) if self.torch else node.op.run(self.xp, *call)
+            made = node.op.native(self.torch, call) if self.torch else node.op.run(call)
         except SizeError as error:
             raise error.at(f"node {node.label}") from None
         for tensor, array in zip(outs, made, strict=True):

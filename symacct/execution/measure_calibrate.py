@@ -59,6 +59,16 @@ class Rate:
         """Work a second, by the median."""
         return self.work / self.spread.median
 
+    @property
+    def name(self) -> str:
+        """What it is a rate of."""
+        return self.what if self.what == COPY else f"{self.dtype} {self.what}"
+
+    @property
+    def unit(self) -> str:
+        """The unit of the rate."""
+        return "byte/second" if self.what == COPY else "FLOP/second"
+
     def note(self, setting: str) -> str:
         """Return what a reader of the number should know."""
         share = f"{float(self.spread.share * 100):.2g} %"

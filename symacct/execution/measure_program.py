@@ -14,6 +14,7 @@ from symacct.errors import LimitError, RuleError
 from symacct.execution import values
 from symacct.execution.interpret import Key, Place, Store
 from symacct.nodes import Node, Repeat, Step_
+from symacct.op import Call as Use
 from symacct.policy import DTYPE_BITS
 
 if TYPE_CHECKING:
@@ -171,10 +172,10 @@ class _Flat:
         xp, op, size = self.xp, node.op, place.size
 
         def native(arrays: Sequence[Any]) -> tuple[Any, ...]:
-            return op.native(xp.torch, xp, arrays, ins, outs, size)
+            return op.native(xp.torch, Use(xp, arrays, ins, outs, size))
 
         def primitive(arrays: Sequence[Any]) -> tuple[Any, ...]:
-            return op.run(xp, arrays, ins, outs, size)
+            return op.run(Use(xp, arrays, ins, outs, size))
 
         keys = tuple(place.key(tensor) for tensor in outs)
         nbytes = [Fraction(0) if op.alias and n == 0 else self._bytes(t, place) for n, t in enumerate(outs)]

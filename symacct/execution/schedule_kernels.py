@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from symacct.errors import RuleError
 from symacct.execution.schedule_program import Form
+from symacct.op import Call
 from symacct.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ class Run:
         """Run an op: its results count when it is done, while its inputs live."""
         with self.tracker.suspended():
             self.xp.generator.manual_seed(self.seed * DRAWS + number)
-            made = form.op.run(self.xp, arrays, form.ins, form.outs, self.place.size)
+            made = form.op.run(Call(self.xp, arrays, form.ins, form.outs, self.place.size))
             if form.op.alias:
                 return (self._view(made[0], arrays[0]),)
             made = tuple(_owned(array, arrays) for array in made)

@@ -114,6 +114,15 @@ class TorchArrays:
         moved = a.permute([*kept, *axes])
         return moved.reshape([*(a.shape[axis] for axis in kept), -1]).argmax(-1)
 
+    def block_max(self, a: Any, block: int) -> Any:
+        """Return, for each element of a vector, the largest of its block; the last block may be short."""
+        parts = self.torch.split(a, block)
+        return self.torch.cat([part.amax().expand(len(part)) for part in parts])
+
+    def cumsum(self, a: Any, axis: int, *, reverse: bool = False) -> Any:
+        """Return the running sums along an axis, from its end where they are reversed."""
+        return self.torch.cumsum(a.flip(axis), axis).flip(axis) if reverse else self.torch.cumsum(a, axis)
+
     def topk(self, a: Any, k: int, axis: int) -> tuple[Any, Any]:
         """Return the k largest along an axis, and where they stand."""
         found = self.torch.topk(a, k, axis)
@@ -146,6 +155,10 @@ class TorchArrays:
 
     def take(self, table: Any, ids: Any) -> Any:
         """Return rows of the table."""
+        return table[ids]
+
+    def rows(self, table: Any, ids: Any) -> Any:
+        """Return rows of the table, for a product that reads them where they lie."""
         return table[ids]
 
     def take_along(self, a: Any, ids: Any, axis: int) -> Any:

@@ -10,17 +10,16 @@ from symacct.ops.elementwise import Elementwise
 from symacct.ops.grouped import GroupedMatmul
 from symacct.ops.grouped_grad import GroupedWeightGrad
 from symacct.ops.join import Concatenate, Pad, Slice
-from symacct.ops.logsoftmax import LogSoftmax, LogSoftmaxGrad
 from symacct.ops.lookup import Embedding, EmbeddingGrad
 from symacct.ops.loss import CrossEntropy, CrossEntropyGrad
 from symacct.ops.norm import LayerNorm, RMSNorm
-from symacct.ops.norm_grad import LayerNormGrad, NormWeightGrad, RMSNormGrad
+from symacct.ops.norm_grad import NormGrad, NormWeightGrad
 from symacct.ops.optimizer import Update
 from symacct.ops.reduce import Expand, Reduce
 from symacct.ops.reduce_grad import MaxGrad, MeanGrad
 from symacct.ops.rotary import Rotary
 from symacct.ops.route import TopK, TopKGrad
-from symacct.ops.softmax import Softmax, SoftmaxGrad
+from symacct.ops.softmax import LogSoftmax, LogSoftmaxGrad, Softmax, SoftmaxGrad
 from symacct.ops.tiled import Load, Store
 from symacct.ops.transpose import Transpose
 from symacct.ops.view import Keys, Rearrange
@@ -28,8 +27,8 @@ from symacct.ops.view import Keys, Rearrange
 OPS = (
     Cached, Cast, Concatenate, CrossEntropy, CrossEntropyGrad, Dropout, DropoutGrad, Einsum,
     Elementwise, Embedding, EmbeddingGrad, Expand, FusedAttention, FusedAttentionGrad, GroupedMatmul,
-    GroupedWeightGrad, Keys, LayerNorm, LayerNormGrad, Load, LogSoftmax, LogSoftmaxGrad, MaxGrad,
-    MeanGrad, NormWeightGrad, Pad, RMSNorm, RMSNormGrad, Rearrange, Reduce, Rotary, Slice, Softmax,
+    GroupedWeightGrad, Keys, LayerNorm, Load, LogSoftmax, LogSoftmaxGrad, MaxGrad,
+    MeanGrad, NormGrad, NormWeightGrad, Pad, RMSNorm, Rearrange, Reduce, Rotary, Slice, Softmax,
     SoftmaxGrad, Store, TopK, TopKGrad, Transpose, Update,
 )  # fmt: skip
 """All op classes, by name in alphabetical order."""

@@ -12,14 +12,13 @@ from symacct.op import Example, Op
 from symacct.ops.attention_grad import FusedAttentionGrad
 from symacct.ops.attention_roles import check_roles, letters
 from symacct.ops.broadcast import aligned
-from symacct.ops.elementwise import number
 from symacct.ops.layout import allowed, opened, ordered, sized
 from symacct.tensor import Mask, Tensor, value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from symacct.op import Arrays, Emit, NodeLike, Size
+    from symacct.op import Call, Emit, NodeLike
 
 
 @final
@@ -78,39 +77,14 @@ class FusedAttention(Op):
             value(roles.rows, tuple(sizes[a] for a in roles.rows), "stat"),
         )
 
-    def pairs(self, ins: Sequence[Tensor]) -> tuple[Mask, Expr, Expr] | None:
-        """Return the mask and the sizes of its axes, or None where every pair takes part."""
-        if self.mask is None:
-            return None
-        return self.mask, ins[0].dim(self.query_axis), ins[1].dim(self.key_axis)
+    def mask_of(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mask | None:
+        """Return the mask, or None where every pair takes part."""
+        return self.mask
 
     def needs(self, ins: Sequence[Tensor]) -> tuple[tuple[Expr, int], ...]:
         """Return what the mask needs."""
-        found = self.pairs(ins)
-        return () if found is None else found[0].needs(*found[1:])
-
-    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:
-        """Return the counts when every query meets every key."""
-        return self.counts_at(ins, outs, ins[0].dim(self.query_axis) * ins[1].dim(self.key_axis))
-
-    def counts_at(self, ins: Sequence[Tensor], outs: Sequence[Tensor], pairs: Expr) -> Mapping[str, Expr]:
-        """Return the counts when ``pairs`` (query, key) pairs take part in each head."""
-        rows, result = outs[1].numel, outs[0].numel
-        points = rows / ins[0].dim(self.query_axis) * pairs
-        head, feature = ins[0].dim(self.head_axis), result / rows
-        parts = {
-            "fma": points * (head + feature),
-            "chain": points + result,
-            "mul": points,
-            "max": points,
-            "sub": points,
-            "exp": points,
-            "add": points + rows,
-            "row_chain": 2 * rows,
-            "log": rows,
-            "div": result,
-        }
-        return parts if self.mask is None else {**parts, "mask": points}
+        sizes = ins[0].dim(self.query_axis), ins[1].dim(self.key_axis)
+        return () if self.mask is None else self.mask.needs(*sizes)
 
     def issues(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> tuple[Expr, ...]:
         """Return one read of each operand per point of its product."""
@@ -128,38 +102,28 @@ class FusedAttention(Op):
         op = FusedAttentionGrad(self.query_axis, self.key_axis, self.head_axis, self.mask, self.scale, slots)
         return dict(zip(slots, emit(op, g, *node.ins, *node.outs), strict=True))
 
-    def run(
-        self, xp: Arrays, arrays: Sequence[Any], ins: Sequence[Tensor], outs: Sequence[Tensor], size: Size
-    ) -> tuple[Any, ...]:
+    def run(self, call: Call) -> tuple[Any, ...]:
         """Score every pair, take exponentials against each row's largest, sum, divide."""
-        del outs
+        xp, ins = call.xp, call.ins
         roles = check_roles(self.query_axis, self.key_axis, self.head_axis, self.mask, ins)
-        q, k, v = arrays
+        q, k, v = call.arrays
         pair, last = (*roles.rows, self.key_axis), len(roles.rows)
-        scores = xp.einsum(letters(ins[0].axes, ins[1].axes, pair), q, k) * number(self.scale, size)
+        scores = xp.einsum(letters(ins[0].axes, ins[1].axes, pair), q, k) * call.number(self.scale)
         if self.mask is not None:
             dims = tuple(roles.size(axis, ins) for axis in pair)
-            scores = xp.mask(scores, allowed(xp, self.mask, pair, dims, size), float("-inf"))
+            scores = xp.mask(scores, allowed(call, self.mask, pair, dims), float("-inf"))
         top = xp.max(scores, [last])
         weights = xp.exp(scores - opened(xp, top, last))
         row = xp.sum(weights, [last])
         o = xp.einsum(letters(pair, ins[2].axes, roles.out), weights, v)
         return (o / aligned(xp, row, roles.rows, roles.out), top + xp.log(row))
 
-    def native(
-        self,
-        torch: Any,
-        xp: Arrays,
-        arrays: Sequence[Any],
-        ins: Sequence[Tensor],
-        outs: Sequence[Tensor],
-        size: Size,
-    ) -> tuple[Any, ...]:
+    def native(self, torch: Any, call: Call) -> tuple[Any, ...]:
         """Call torch's scaled_dot_product_attention on its math path, keys repeated for grouped queries."""
-        del outs
+        xp, ins = call.xp, call.ins
         roles = check_roles(self.query_axis, self.key_axis, self.head_axis, self.mask, ins)
         lead = (*roles.batch, *roles.groups)
-        sizes = [size(roles.size(axis, ins)) for axis in lead]
+        sizes = [call.size(roles.size(axis, ins)) for axis in lead]
         ends = (
             (self.query_axis, self.head_axis),
             (self.key_axis, self.head_axis),
@@ -167,15 +131,15 @@ class FusedAttention(Op):
         )
         q, k, v = (
             aligned(xp, a, t.axes, (*lead, *end)).expand(*sizes, -1, -1)
-            for a, t, end in zip(arrays, ins, ends, strict=True)
+            for a, t, end in zip(call.arrays, ins, ends, strict=True)
         )
         keep = None
         if self.mask is not None:
             axes = (self.query_axis, self.key_axis)
-            keep = allowed(xp, self.mask, axes, tuple(roles.size(a, ins) for a in axes), size)
+            keep = allowed(call, self.mask, axes, tuple(roles.size(a, ins) for a in axes))
         with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
             attend = torch.nn.functional.scaled_dot_product_attention
-            o = attend(q, k, v, attn_mask=keep, scale=number(self.scale, size))
+            o = attend(q, k, v, attn_mask=keep, scale=call.number(self.scale))
         return (ordered(xp, o, (*lead, self.query_axis, roles.feature), roles.out), None)
 
     def latex(self, *inputs: str) -> str:

@@ -11,11 +11,11 @@ from symacct.op import Example, Op
 from symacct.tensor import Tensor, value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from sympy import Expr
 
-    from symacct.op import Arrays, Emit, NodeLike, Size
+    from symacct.op import Call, Emit, NodeLike
 
 
 @final
@@ -49,21 +49,16 @@ class Cached(Op):
         """Return the cache's axes."""
         return (value(ins[0].axes, ins[0].dims, ins[0].dtype),)
 
-    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
-        """Return nothing: elements are copied."""
-        return {}
-
-    def reads(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> tuple[Expr, ...]:  # noqa: ARG002
+    def reads(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> tuple[Expr, ...]:
         """Return the new elements alone; the old ones stay where they are."""
         return (as_expr(0), ins[1].numel)
 
-    def writes(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> tuple[Expr, ...]:  # noqa: ARG002
+    def writes(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> tuple[Expr, ...]:
         """Return the new elements."""
         return (ins[1].numel,)
 
     def vjp(self, emit: Emit, node: NodeLike, g: str, wanted: frozenset[int]) -> dict[int, str]:
         """Refuse: decoding has no backward pass."""
-        del emit, g, wanted
         raise RuleError(
             "a key-value cache has no backward pass",
             expected="a training graph",
@@ -71,15 +66,12 @@ class Cached(Op):
             fix="use the workload train, or mark nothing as trainable",
         )
 
-    def run(
-        self, xp: Arrays, arrays: Sequence[Any], ins: Sequence[Tensor], outs: Sequence[Tensor], size: Size
-    ) -> tuple[Any, ...]:
+    def run(self, call: Call) -> tuple[Any, ...]:
         """Put the new tokens in the place of the last ones of the cache."""
-        del outs
-        position = ins[0].axes.index(self.name)
-        total, new = size(ins[0].dim(self.name)), size(ins[1].dim(self.axis))
-        old = xp.slice(arrays[0], position, 0, total - new)
-        return (xp.concatenate([old, arrays[1]], position),)
+        position = call.at(self.name)
+        total, new = call.size(call.ins[0].dim(self.name)), call.size(call.ins[1].dim(self.axis))
+        old = call.xp.slice(call.arrays[0], position, 0, total - new)
+        return (call.xp.concatenate([old, call.arrays[1]], position),)
 
     def latex(self, *inputs: str) -> str:
         """Return the update of the cache."""

@@ -11,11 +11,7 @@ from symacct.op import Example, Op
 from symacct.tensor import Tensor, value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from sympy import Expr
-
-    from symacct.op import Arrays, Emit, NodeLike, Size
+    from symacct.op import Call, Emit, NodeLike
 
 
 @final
@@ -44,10 +40,6 @@ class Cast(Op):
         (tensor,) = ins
         return (value(tensor.axes, tensor.dims, self.dtype, tensor.mask),)
 
-    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
-        """Return one cast for each element."""
-        return {"cast": ins[0].numel}
-
     def vjp(self, emit: Emit, node: NodeLike, g: str, wanted: frozenset[int]) -> dict[int, str]:
         """Cast the cotangent back."""
         if not wanted:
@@ -61,12 +53,9 @@ class Cast(Op):
             )
         return {0: emit(Cast(tensor.dtype), g, to=0)[0]}
 
-    def run(
-        self, xp: Arrays, arrays: Sequence[Any], ins: Sequence[Tensor], outs: Sequence[Tensor], size: Size
-    ) -> tuple[Any, ...]:
+    def run(self, call: Call) -> tuple[Any, ...]:
         """Cast."""
-        del ins, outs, size
-        return (xp.cast(arrays[0], self.dtype),)
+        return (call.xp.cast(call.arrays[0], self.dtype),)
 
     def latex(self, *inputs: str) -> str:
         """Return the call."""

@@ -13,11 +13,11 @@ from symacct.op import Example, Kept, Op
 from symacct.tensor import Tensor, value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from sympy import Expr
 
-    from symacct.op import Arrays, Emit, NodeLike, Size
+    from symacct.op import Call, Emit, NodeLike
 
 
 @final
@@ -53,41 +53,26 @@ class Dropout(Op):
         (tensor,) = ins
         return tuple(value(tensor.axes, tensor.dims, dtype, tensor.mask) for dtype in (tensor.dtype, "mask"))
 
-    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
-        """Return the mask and two multiplications for each element."""
-        return {"mask": ins[0].numel, "mul": 2 * ins[0].numel}
-
     def vjp(self, emit: Emit, node: NodeLike, g: str, wanted: frozenset[int]) -> dict[int, str]:
         """Mask and scale the cotangent the same way."""
         return {0: emit(DropoutGrad(self.rate), g, node.outs[1], to=0)[0]} if wanted else {}
 
-    def run(
-        self, xp: Arrays, arrays: Sequence[Any], ins: Sequence[Tensor], outs: Sequence[Tensor], size: Size
-    ) -> tuple[Any, ...]:
+    def run(self, call: Call) -> tuple[Any, ...]:
         """Draw the mask and apply it."""
-        del ins
         keep = 1.0 - float(self.rate)
-        mask = xp.bernoulli([size(dim) for dim in outs[1].dims], keep)
-        return (arrays[0] * mask * (1.0 / keep), mask)
+        mask = call.xp.bernoulli([call.size(dim) for dim in call.outs[1].dims], keep)
+        return (call.arrays[0] * mask * (1.0 / keep), mask)
 
-    def native(
-        self,
-        torch: Any,  # noqa: ARG002
-        xp: Arrays,
-        arrays: Sequence[Any],
-        ins: Sequence[Tensor],
-        outs: Sequence[Tensor],
-        size: Size,
-    ) -> tuple[Any, ...]:
+    def native(self, torch: Any, call: Call) -> tuple[Any, ...]:
         """Apply a mask in the input's dtype, scaled, as torch's dropout does on CPU."""
         keep = 1.0 - float(self.rate)
-        mask = xp.bernoulli([size(dim) for dim in outs[1].dims], keep)
-        return (arrays[0] * (xp.cast(mask, ins[0].dtype) / keep), mask)
+        mask = call.xp.bernoulli([call.size(dim) for dim in call.outs[1].dims], keep)
+        return (call.arrays[0] * (call.xp.cast(mask, call.ins[0].dtype) / keep), mask)
 
     def torch_keeps(
         self,
         ins: Sequence[Tensor],
-        outs: Sequence[Tensor],  # noqa: ARG002
+        outs: Sequence[Tensor],
         wanted: frozenset[int],
     ) -> Kept | None:
         """Return the scaled mask, in the input's dtype."""
@@ -128,10 +113,6 @@ class DropoutGrad(Op):
         """Return a tensor like the cotangent."""
         return (value(ins[0].axes, ins[0].dims, ins[0].dtype, ins[0].mask),)
 
-    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
-        """Return two multiplications for each element."""
-        return {"mul": 2 * ins[0].numel}
-
     def vjp(self, emit: Emit, node: NodeLike, g: str, wanted: frozenset[int]) -> dict[int, str]:
         """Mask and scale once more; the mask has no gradient."""
         if 1 in wanted:
@@ -140,12 +121,9 @@ class DropoutGrad(Op):
             )
         return {0: emit(self, g, node.ins[1], to=0)[0]} if wanted else {}
 
-    def run(
-        self, xp: Arrays, arrays: Sequence[Any], ins: Sequence[Tensor], outs: Sequence[Tensor], size: Size
-    ) -> tuple[Any, ...]:
+    def run(self, call: Call) -> tuple[Any, ...]:
         """Apply the mask."""
-        del xp, ins, outs, size
-        return (arrays[0] * arrays[1] * (1.0 / (1.0 - float(self.rate))),)
+        return (call.arrays[0] * call.arrays[1] * (1.0 / (1.0 - float(self.rate))),)
 
     def latex(self, *inputs: str) -> str:
         """Return the call."""

@@ -12,11 +12,11 @@ from symacct.ops.layout import require_floating
 from symacct.tensor import Mask, Tensor, value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from sympy import Expr
 
-    from symacct.op import Arrays, Emit, NodeLike, Size
+    from symacct.op import Call, Emit, NodeLike
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 OPERANDS = 2
@@ -109,16 +109,11 @@ class Einsum(Op):
         )
         return product(tuple(sizes.values()))
 
-    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:
-        """Return one fma per point and one chain per result, or one mul per point (and an add if it sums)."""
-        points = self.points(ins)
-        if self.contraction:
-            return {"fma": points, "chain": outs[0].numel}
-        if not self.sums:
-            return {"mul": points}
-        return {"mul": points, "add": points, "chain": outs[0].numel}
+    def words(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> tuple[tuple[str, ...], ...]:
+        """Return the words of the equation."""
+        return (self.left, self.right, self.out)
 
-    def issues(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> tuple[Expr, ...]:  # noqa: ARG002
+    def issues(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> tuple[Expr, ...]:
         """Return one read of each operand per point of the index space."""
         points = self.points(ins)
         return (points, points)
@@ -138,17 +133,14 @@ class Einsum(Op):
             grads[slot] = emit(op, *names, to=slot)[0]
         return grads
 
-    def run(
-        self, xp: Arrays, arrays: Sequence[Any], ins: Sequence[Tensor], outs: Sequence[Tensor], size: Size
-    ) -> tuple[Any, ...]:
+    def run(self, call: Call) -> tuple[Any, ...]:
         """Call einsum with single letters."""
-        del ins, outs, size
         words = dict.fromkeys((*self.left, *self.right))
         if len(words) > len(LETTERS):
             raise GraphError(f"einsum {self.equation!r} has more than {len(LETTERS)} axes")
         letter = dict(zip(words, LETTERS, strict=False))
         left, right, out = ("".join(letter[w] for w in part) for part in (self.left, self.right, self.out))
-        return (xp.einsum(f"{left},{right}->{out}", *arrays),)
+        return (call.xp.einsum(f"{left},{right}->{out}", *call.arrays),)
 
     def latex(self, *inputs: str) -> str:
         """Return the equation over its operands."""

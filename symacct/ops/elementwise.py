@@ -7,24 +7,21 @@ from typing import TYPE_CHECKING, Any, final
 
 from sympy import sqrt
 
-from symacct.algebra.evaluate import evaluate
 from symacct.algebra.symbols import as_expr, symbol
 from symacct.errors import GraphError, RuleError, UsageError, unknown
 from symacct.op import Example, Op
 from symacct.ops.broadcast import aligned, joined
-from symacct.ops.elementwise_table import PARTS, ROWS, TABLE, Row
+from symacct.ops.elementwise_table import ROWS, TABLE, Row
 from symacct.ops.reduce import unbroadcast
 from symacct.printers import latex
 from symacct.tensor import Tensor, value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from sympy import Expr
 
-    from symacct.op import Arrays, Emit, NodeLike, Size
-
-__all__ = ["PARTS", "TABLE", "Elementwise", "number"]
+    from symacct.op import Call, Emit, NodeLike
 
 
 @final
@@ -34,7 +31,7 @@ class Elementwise(Op):
 
     ``Elementwise("add")(x, b)``, ``Elementwise("scale", 1 / sqrt(K))(scores)``
     The result has the axes of the first operand, then the new ones of the later operands.
-    Counts: the function once for each element of the result; its parts stand in the table.
+    Counts: the function once for each element of the result, priced as a whole or by what its row runs.
 
     >>> from symacct.algebra.symbols import symbol
     >>> B, D = symbol("B"), symbol("D")
@@ -67,6 +64,11 @@ class Elementwise(Op):
     def kind(self) -> str:
         """Elementwise."""
         return "elementwise"
+
+    @property
+    def whole(self) -> str:
+        """The function."""
+        return self.function
 
     def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
         """Return the result; raise SizeError where one name has two sizes."""
@@ -104,10 +106,6 @@ class Elementwise(Op):
             )
         return found[0]
 
-    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
-        """Return the function, once for each element of the result."""
-        return {self.function: outs[0].numel}
-
     def issues(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> tuple[Expr, ...]:
         """Return one read of each operand for each element of the result."""
         return (outs[0].numel,) * len(ins)
@@ -138,31 +136,20 @@ class Elementwise(Op):
         op = Elementwise(function, self.constant if ROWS[function].constant else None)
         return emit(op, *(names[operand] for operand in operands), to=slot)[0]
 
-    def _operands(
-        self, xp: Arrays, arrays: Sequence[Any], ins: Sequence[Tensor], outs: Sequence[Tensor], size: Size
-    ) -> list[Any]:
-        operands = [aligned(xp, a, t.axes, outs[0].axes) for a, t in zip(arrays, ins, strict=True)]
-        return operands if self.constant is None else [*operands, number(self.constant, size)]
+    def _operands(self, call: Call) -> list[Any]:
+        axes = call.outs[0].axes
+        operands = [aligned(call.xp, a, t.axes, axes) for a, t in zip(call.arrays, call.ins, strict=True)]
+        return operands if self.constant is None else [*operands, call.number(self.constant)]
 
-    def run(
-        self, xp: Arrays, arrays: Sequence[Any], ins: Sequence[Tensor], outs: Sequence[Tensor], size: Size
-    ) -> tuple[Any, ...]:
+    def run(self, call: Call) -> tuple[Any, ...]:
         """Apply the row to the aligned operands."""
-        return (self.row.run(xp, *self._operands(xp, arrays, ins, outs, size)),)
+        return (self.row.run(call.xp, *self._operands(call)),)
 
-    def native(
-        self,
-        torch: Any,
-        xp: Arrays,
-        arrays: Sequence[Any],
-        ins: Sequence[Tensor],
-        outs: Sequence[Tensor],
-        size: Size,
-    ) -> tuple[Any, ...]:
+    def native(self, torch: Any, call: Call) -> tuple[Any, ...]:
         """Call torch's own function where there is one."""
         if self.row.native is None:
-            return self.run(xp, arrays, ins, outs, size)
-        return (self.row.native(torch, *self._operands(xp, arrays, ins, outs, size)),)
+            return self.run(call)
+        return (self.row.native(torch, *self._operands(call)),)
 
     def latex(self, *inputs: str) -> str:
         """Return the row's notation of the operands."""
@@ -183,11 +170,6 @@ class Elementwise(Op):
         )
         masked = Example(cls("mul"), (_tensor("B D"), _tensor("D", "mask")), frozenset({0}))
         return (*plain, *(_example(*words) for words in (*spread, *more)), masked)
-
-
-def number(constant: Expr, size: Size) -> float:
-    """Return a constant's value at the sizes, for an array module."""
-    return float(evaluate(constant, {free.name: size(free) for free in constant.free_symbols}))
 
 
 def _grouped(text: str) -> str:

@@ -1,4 +1,4 @@
-r"""The table of elementwise functions: how each runs, what it counts, its derivative and its LaTeX.
+r"""The table of elementwise functions: how each runs, its derivative and its LaTeX.
 
 A derivative is written ``"function operand ..."``; the operands are ``g`` (the cotangent), ``y`` (the
 result) and ``a``, ``b``, ``c`` (the inputs). What it names is what backward keeps, the same as eager
@@ -7,9 +7,12 @@ torch does. A derivative that starts from ``g`` has the axes of the result, and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cache
 from math import pi, sqrt
 from typing import TYPE_CHECKING, Any
+
+from symacct.counting import Counting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -29,7 +32,6 @@ class Row:
         run: what it computes of ``(xp, *operands)``, and of the constant last if it has one.
         latex: a format of the operands: ``{a}`` in brackets where it is a sum, ``{0}`` as it is.
         grads: the derivative for each operand, None where there is none; empty without a rule.
-        parts: primitives for each element, unless the function is itself a primitive.
         arity: the number of operands.
         native: the one call of torch, of ``(torch, *operands)``, where there is one.
         constant: whether it takes a constant.
@@ -40,7 +42,6 @@ class Row:
     run: Callable[..., Any]
     latex: str
     grads: tuple[str | None, ...] = ()
-    parts: Mapping[str, int] = field(default_factory=dict)
     arity: int = 1
     native: Callable[..., Any] | None = None
     constant: bool = False
@@ -90,8 +91,8 @@ ARITHMETIC = {
     "mul": Row(lambda _, a, b: a * b, r"{a} \odot {b}", ("mul g b", "mul g a"), arity=2),
     "div": Row(lambda _, a, b: a / b, r"\frac{{{0}}}{{{1}}}", ("div g b", "div_grad g a b"), arity=2),
     "neg": Row(lambda _, a: -a, "-{a}", ("neg g",)),
-    "scale": Row(lambda _, a, k: a * k, "{k} {a}", ("scale g",), {"mul": 1}, constant=True),
-    "shift": Row(lambda _, a, k: a + k, "{a} + {k}", ("g",), {"add": 1}, constant=True),
+    "scale": Row(lambda _, a, k: a * k, "{k} {a}", ("scale g",), constant=True),
+    "shift": Row(lambda _, a, k: a + k, "{a} + {k}", ("g",), constant=True),
     "square": Row(
         lambda xp, a: xp.square(a), "{a}^{{2}}", ("square_grad a g",), native=lambda t, a: t.square(a)
     ),
@@ -100,13 +101,10 @@ ARITHMETIC = {
         lambda xp, a, b: xp.maximum(a, b),
         r"\max({0}, {1})",
         ("maximum_first_grad a b g", "maximum_second_grad a b g"),
-        {"max": 1},
         arity=2,
         native=lambda t, a, b: t.maximum(a, b),
     ),
-    "greater": Row(
-        lambda _, a, b: a > b, "[{a} > {b}]", (None, None), {"compare": 1}, arity=2, output="mask"
-    ),
+    "greater": Row(lambda _, a, b: a > b, "[{a} > {b}]", (None, None), arity=2, output="mask"),
     "where": Row(
         lambda xp, a, b, c: xp.where(a, b, c),
         _call("where", 3),
@@ -129,28 +127,24 @@ FUNCTIONS = {
         lambda xp, a: xp.maximum(a, 0.0),
         _call("ReLU"),
         ("relu_grad y g",),
-        {"max": 1},
         native=lambda t, a: t.relu(a),
     ),
     "gelu": Row(
         gelu,
         _call("GELU"),
         ("gelu_grad a g",),
-        {"mul": 3, "erf": 1, "add": 1},
         native=lambda t, a: t.nn.functional.gelu(a),
     ),
     "gelu_tanh": Row(
         gelu_tanh,
         _call("GELUtanh"),
         ("gelu_tanh_grad a g",),
-        {"square": 1, "mul": 4, "add": 2, "tanh": 1},
         native=lambda t, a: t.nn.functional.gelu(a, approximate="tanh"),
     ),
     "silu": Row(
         lambda xp, a: xp.sigmoid(a) * a,
         _call("SiLU"),
         ("silu_grad a g",),
-        {"sigmoid": 1, "mul": 1},
         native=lambda t, a: t.nn.functional.silu(a),
     ),
 }
@@ -160,70 +154,53 @@ DERIVATIVES = {
     "div_grad": Row(
         lambda _, g, a, b: -g * a / b / b,
         r"-\frac{{{a} \odot {b}}}{{{c}^{{2}}}}",
-        parts={"neg": 1, "mul": 1, "div": 2},
         arity=3,
     ),
-    "square_grad": Row(lambda _, x, g: x * 2.0 * g, r"2 {a} \odot {b}", parts={"mul": 2}, arity=2),
-    "abs_grad": Row(lambda xp, x, g: xp.sign(x) * g, _call("abs'", 2), parts={"sign": 1, "mul": 1}, arity=2),
-    "sqrt_grad": Row(
-        lambda _, g, y: g * 0.5 / y, r"\frac{{{a}}}{{2 {b}}}", parts={"mul": 1, "div": 1}, arity=2
-    ),
+    "square_grad": Row(lambda _, x, g: x * 2.0 * g, r"2 {a} \odot {b}", arity=2),
+    "abs_grad": Row(lambda xp, x, g: xp.sign(x) * g, _call("abs'", 2), arity=2),
+    "sqrt_grad": Row(lambda _, g, y: g * 0.5 / y, r"\frac{{{a}}}{{2 {b}}}", arity=2),
     "rsqrt_grad": Row(
         lambda xp, g, y: g * -0.5 * xp.square(y) * y,
         r"-\frac{{1}}{{2}} {a} \odot {b}^{{3}}",
-        parts={"square": 1, "mul": 3},
         arity=2,
     ),
-    "sigmoid_grad": Row(
-        lambda _, g, y: (1.0 - y) * y * g, _call(r"\sigma'", 2), parts={"sub": 1, "mul": 2}, arity=2
-    ),
+    "sigmoid_grad": Row(lambda _, g, y: (1.0 - y) * y * g, _call(r"\sigma'", 2), arity=2),
     "tanh_grad": Row(
         lambda xp, g, y: (1.0 - xp.square(y)) * g,
         _call("tanh'", 2),
-        parts={"square": 1, "sub": 1, "mul": 1},
         arity=2,
     ),
     "relu_grad": Row(
         lambda xp, y, g: xp.where(y > 0.0, g, 0.0),
         _call("ReLU'", 2),
-        parts={"compare": 1, "where": 1},
         arity=2,
     ),
-    "gelu_grad": Row(
-        gelu_grad, _call("GELU'", 2), parts={"mul": 6, "erf": 1, "exp": 1, "square": 1, "add": 2}, arity=2
-    ),
+    "gelu_grad": Row(gelu_grad, _call("GELU'", 2), arity=2),
     "gelu_tanh_grad": Row(
         gelu_tanh_grad,
         _call("GELUtanh'", 2),
-        parts={"square": 1, "mul": 8, "add": 4, "sub": 1, "tanh": 1},
         arity=2,
     ),
-    "silu_grad": Row(
-        silu_grad, _call("SiLU'", 2), parts={"sigmoid": 1, "sub": 1, "mul": 3, "add": 1}, arity=2
-    ),
+    "silu_grad": Row(silu_grad, _call("SiLU'", 2), arity=2),
     "maximum_first_grad": Row(
         lambda xp, a, b, g: xp.where(a >= b, g, 0.0),
         r"[{a} \ge {b}] \odot {c}",
-        parts={"compare": 1, "where": 1},
         arity=3,
     ),
     "maximum_second_grad": Row(
         lambda xp, a, b, g: xp.where(b > a, g, 0.0),
         "[{b} > {a}] \\odot {c}",
-        parts={"compare": 1, "where": 1},
         arity=3,
     ),
     "where_true_grad": Row(
         lambda xp, a, g: xp.where(a, g, 0.0),
         r"{a} \odot {b}",
-        parts={"where": 1},
         arity=2,
         masks=frozenset({0}),
     ),
     "where_false_grad": Row(
         lambda xp, a, g: xp.where(a, 0.0, g),
         r"\lnot {a} \odot {b}",
-        parts={"where": 1},
         arity=2,
         masks=frozenset({0}),
     ),
@@ -234,5 +211,19 @@ TABLE: Mapping[str, Row] = {**ARITHMETIC, **FUNCTIONS}
 """The functions that a model is written in."""
 
 ROWS: Mapping[str, Row] = {**TABLE, **DERIVATIVES}
-PARTS: Mapping[str, Mapping[str, int]] = {name: row.parts for name, row in ROWS.items() if row.parts}
-"""Primitives per element of each function that is not itself a primitive."""
+
+
+@cache
+def parts(function: str) -> Mapping[str, int]:
+    """Return the primitives of a function for each element, as its row runs them.
+
+    Raises:
+        RuleError: it runs what has no count.
+
+    >>> parts("silu")
+    {'sigmoid': 1, 'mul': 1}
+    """
+    row, xp = ROWS[function], Counting()
+    operands: list[Any] = [xp.array((), plain=slot in row.masks) for slot in range(row.arity)]
+    row.run(xp, *operands, *([1.0] if row.constant else []))
+    return {primitive: int(count) for primitive, count in xp.counts().items()}

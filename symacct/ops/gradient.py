@@ -19,7 +19,7 @@ class GradientOp(Op):
 
     __slots__ = ()
 
-    def vjp(self, emit: Emit, node: NodeLike, g: str, wanted: frozenset[int]) -> dict[int, str]:  # noqa: ARG002
+    def vjp(self, emit: Emit, node: NodeLike, g: str, wanted: frozenset[int]) -> dict[int, str]:
         """Refuse: there is no second derivative.
 
         Raises:

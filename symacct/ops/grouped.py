@@ -27,11 +27,11 @@ from symacct.ops.transpose import Transpose
 from symacct.tensor import Tensor, value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from sympy import Expr
 
-    from symacct.op import Arrays, Emit, NodeLike, Size
+    from symacct.op import Call, Emit, NodeLike
 
 
 @final
@@ -103,11 +103,7 @@ class GroupedMatmul(Op):
             )
         return (value((*ids.axes, out), (*ids.dims, weights.dim(out)), x.dtype),)
 
-    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:
-        """Return one fma for each element of the result and each input."""
-        return {"fma": normal(outs[0].numel * ins[0].dim(self.in_axis)), "chain": outs[0].numel}
-
-    def reads(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> tuple[Expr, ...]:  # noqa: ARG002
+    def reads(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> tuple[Expr, ...]:
         """Return x, the weights of at most as many experts as there are rows, and the indices."""
         x, weights, ids = ins
         experts = weights.dim(self.expert_axis)
@@ -115,8 +111,8 @@ class GroupedMatmul(Op):
         return (x.numel, touched, ids.numel)
 
     def issues(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> tuple[Expr, ...]:
-        """Return one read of x and the weights per point of the product."""
-        points = self.counts(ins, outs)["fma"]
+        """Return one read of x and of the weights per point of the product."""
+        points = normal(outs[0].numel * ins[0].dim(self.in_axis))
         return (points, points, ins[2].numel)
 
     def active(self, slot: int, ins: Sequence[Tensor]) -> Expr:
@@ -145,36 +141,26 @@ class GroupedMatmul(Op):
             grads[1] = emit(op, g, node.ins[0], node.ins[2], to=1)[0]
         return grads
 
-    def run(
-        self, xp: Arrays, arrays: Sequence[Any], ins: Sequence[Tensor], outs: Sequence[Tensor], size: Size
-    ) -> tuple[Any, ...]:
-        """Take each row's weight and multiply."""
-        del size
-        x, weights, ids = arrays
-        inner = (self.in_axis, self._out_axis(ins[1]))
-        taken = xp.take(ordered(xp, weights, ins[1].axes, (self.expert_axis, *inner)), ids)
-        return (xp.einsum(letters(ins[0].axes, (*ins[2].axes, *inner), outs[0].axes), x, taken),)
+    def run(self, call: Call) -> tuple[Any, ...]:
+        """Read each row's weight where it lies, and multiply."""
+        (x, weights, ids), (rows, banks, chosen) = call.arrays, call.ins
+        inner = (self.in_axis, self._out_axis(banks))
+        taken = call.xp.rows(ordered(call.xp, weights, banks.axes, (self.expert_axis, *inner)), ids)
+        return (call.xp.einsum(letters(rows.axes, (*chosen.axes, *inner), call.outs[0].axes), x, taken),)
 
-    def native(
-        self,
-        torch: Any,
-        xp: Arrays,
-        arrays: Sequence[Any],
-        ins: Sequence[Tensor],
-        outs: Sequence[Tensor],
-        size: Size,
-    ) -> tuple[Any, ...]:
+    def native(self, torch: Any, call: Call) -> tuple[Any, ...]:
         """Loop over the experts, one linear layer each on the rows that chose it."""
-        x, weights, ids = arrays
-        shape = [size(dim) for dim in ins[2].dims]
-        rows = aligned(xp, x, ins[0].axes, (*ins[2].axes, self.in_axis)).expand(*shape, -1)
+        (x, weights, ids), ins = call.arrays, call.ins
+        shape = [call.size(dim) for dim in ins[2].dims]
+        rows = aligned(call.xp, x, ins[0].axes, (*ins[2].axes, self.in_axis)).expand(*shape, -1)
         rows, chosen = rows.reshape(-1, rows.shape[-1]), ids.reshape(-1)
-        banks = ordered(xp, weights, ins[1].axes, (self.expert_axis, self._out_axis(ins[1]), self.in_axis))
+        order = (self.expert_axis, self._out_axis(ins[1]), self.in_axis)
+        banks = ordered(call.xp, weights, ins[1].axes, order)
         places = [(chosen == expert).nonzero().squeeze(-1) for expert in range(len(banks))]
         linear = torch.nn.functional.linear
         parts = [linear(rows[at], bank) for at, bank in zip(places, banks, strict=True) if len(at)]
         back = torch.argsort(torch.cat(places))
-        return (torch.cat(parts)[back].reshape([size(dim) for dim in outs[0].dims]),)
+        return (torch.cat(parts)[back].reshape([call.size(dim) for dim in call.outs[0].dims]),)
 
     def latex(self, *inputs: str) -> str:
         """Return the product with the chosen weights."""

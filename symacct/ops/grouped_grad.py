@@ -15,9 +15,9 @@ from symacct.ops.layout import ordered, require_alike, require_index, sized
 from symacct.tensor import Tensor, value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from symacct.op import Arrays, Size
+    from symacct.op import Call
 
 GROUPED = "a grouped product"
 
@@ -55,30 +55,21 @@ class GroupedWeightGrad(GradientOp):
         sizes = {self.expert_axis: self.experts, self.in_axis: x.dim(self.in_axis)}
         return (value(self.axes, tuple(sizes.get(axis, g.dims[-1]) for axis in self.axes), x.dtype),)
 
-    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
-        """Return one product, added where its expert is, for each element of g and each input."""
-        points = self._points(ins)
-        return {"mul": points, "scatter_add": points}
-
     def _points(self, ins: Sequence[Tensor]) -> Expr:
         return normal(ins[0].numel * ins[1].dim(self.in_axis))
 
-    def issues(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> tuple[Expr, ...]:  # noqa: ARG002
+    def issues(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> tuple[Expr, ...]:
         """Return one read of both operands per point of the product."""
         points = self._points(ins)
         return (points, points, ins[2].numel)
 
-    def run(
-        self, xp: Arrays, arrays: Sequence[Any], ins: Sequence[Tensor], outs: Sequence[Tensor], size: Size
-    ) -> tuple[Any, ...]:
+    def run(self, call: Call) -> tuple[Any, ...]:
         """Make every outer product and add it at its expert."""
-        del outs
-        g, x, ids = arrays
+        xp, (g, x, ids), rows = call.xp, call.arrays, call.ins[2].axes
         (out,) = (axis for axis in self.axes if axis not in (self.expert_axis, self.in_axis))
-        rows = ins[2].axes
-        spread = aligned(xp, x, ins[1].axes, (*rows, self.in_axis, out))
+        spread = aligned(xp, x, call.ins[1].axes, (*rows, self.in_axis, out))
         outer = spread * aligned(xp, g, (*rows, out), (*rows, self.in_axis, out))
-        total = xp.scatter_add(outer, ids, size(self.experts))
+        total = xp.scatter_add(outer, ids, call.size(self.experts))
         return (ordered(xp, total, (self.expert_axis, self.in_axis, out), self.axes),)
 
     def latex(self, *inputs: str) -> str:

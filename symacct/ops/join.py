@@ -17,11 +17,11 @@ from symacct.printers import latex
 from symacct.tensor import Tensor, value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from sympy import Expr
 
-    from symacct.op import Arrays, Emit, NodeLike, Size
+    from symacct.op import Call, Emit, NodeLike
 
 
 @final
@@ -65,10 +65,6 @@ class Concatenate(Op):
         joined("concatenate", rest)
         return (_sized(first, self.axis, total(t.dim(self.axis) for t in ins)),)
 
-    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
-        """Return nothing: elements are copied."""
-        return {}
-
     def vjp(self, emit: Emit, node: NodeLike, g: str, wanted: frozenset[int]) -> dict[int, str]:
         """Cut each wanted input's part out of the cotangent: views."""
         tensors = [emit.tensor(name) for name in node.ins]
@@ -80,14 +76,11 @@ class Concatenate(Op):
             grads[slot] = unbroadcast(emit, part, tensors[slot], slot)
         return grads
 
-    def run(
-        self, xp: Arrays, arrays: Sequence[Any], ins: Sequence[Tensor], outs: Sequence[Tensor], size: Size
-    ) -> tuple[Any, ...]:
+    def run(self, call: Call) -> tuple[Any, ...]:
         """Align, then concatenate."""
-        del size
-        axes = outs[0].axes
-        parts = [aligned(xp, array, tensor.axes, axes) for array, tensor in zip(arrays, ins, strict=True)]
-        return (xp.concatenate(parts, axes.index(self.axis)),)
+        axes = call.outs[0].axes
+        parts = [aligned(call.xp, a, t.axes, axes) for a, t in zip(call.arrays, call.ins, strict=True)]
+        return (call.xp.concatenate(parts, axes.index(self.axis)),)
 
     def latex(self, *inputs: str) -> str:
         """Return the operands in brackets."""
@@ -142,13 +135,9 @@ class Slice(View):
         after = normal(emit.tensor(node.ins[0]).dim(self.axis) - self.stop)
         return {0: emit(Pad(self.axis, self.start, after), g, to=0)[0]}
 
-    def run(
-        self, xp: Arrays, arrays: Sequence[Any], ins: Sequence[Tensor], outs: Sequence[Tensor], size: Size
-    ) -> tuple[Any, ...]:
+    def run(self, call: Call) -> tuple[Any, ...]:
         """Slice."""
-        del outs
-        start = size(self.start) if self.start != 0 else 0
-        return (xp.slice(arrays[0], ins[0].axes.index(self.axis), start, size(self.stop)),)
+        return (call.xp.slice(call.arrays[0], call.at(self.axis), *map(call.size, (self.start, self.stop))),)
 
     def latex(self, *inputs: str) -> str:
         """Return the operand with the range below."""
@@ -190,13 +179,9 @@ class Pad(Op):
         require_axes("pad", (self.axis,), tensor)
         return (_sized(tensor, self.axis, normal(tensor.dim(self.axis) + self.before + self.after)),)
 
-    def needs(self, ins: Sequence[Tensor]) -> tuple[tuple[Expr, int], ...]:  # noqa: ARG002
+    def needs(self, ins: Sequence[Tensor]) -> tuple[tuple[Expr, int], ...]:
         """Return how many zeros stand on each side."""
         return ((self.before, 0), (self.after, 0))
-
-    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
-        """Return nothing: elements are copied."""
-        return {}
 
     def vjp(self, emit: Emit, node: NodeLike, g: str, wanted: frozenset[int]) -> dict[int, str]:
         """Cut the zeros' part off."""
@@ -205,14 +190,9 @@ class Pad(Op):
         stop = normal(self.before + emit.tensor(node.ins[0]).dim(self.axis))
         return {0: emit(Slice(self.axis, self.before, stop), g, to=0)[0]}
 
-    def run(
-        self, xp: Arrays, arrays: Sequence[Any], ins: Sequence[Tensor], outs: Sequence[Tensor], size: Size
-    ) -> tuple[Any, ...]:
+    def run(self, call: Call) -> tuple[Any, ...]:
         """Pad."""
-        position = ins[0].axes.index(self.axis)
-        whole, part = size(outs[0].dims[position]), size(ins[0].dims[position])
-        before = size(self.before) if self.before != 0 else 0
-        return (xp.pad(arrays[0], position, before, whole - part - before),)
+        return (call.xp.pad(call.arrays[0], call.at(self.axis), *map(call.size, (self.before, self.after))),)
 
     def latex(self, *inputs: str) -> str:
         """Return the call."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from sympy import Expr
 
-    from symacct.op import Arrays, Size
+    from symacct.op import Arrays, Call
     from symacct.tensor import Mask
 
 
@@ -174,11 +174,11 @@ def ordered(xp: Arrays, array: Any, axes: Sequence[str], onto: Sequence[str]) ->
     return array if order == sorted(order) else xp.permute(array, order)
 
 
-def allowed(xp: Arrays, mask: Mask, axes: tuple[str, ...], dims: Sequence[Expr], size: Size) -> Any:
+def allowed(call: Call, mask: Mask, axes: tuple[str, ...], dims: Sequence[Expr]) -> Any:
     """Return which pairs of a structural mask take part, as booleans that spread over ``axes``."""
     sizes = dict(zip(axes, dims, strict=True))
-    rows, cols = size(sizes[mask.rows]), size(sizes[mask.cols])
+    xp, rows, cols = call.xp, call.size(sizes[mask.rows]), call.size(sizes[mask.cols])
     newest = aligned(xp, xp.arange(rows) + (cols - rows), (mask.rows,), axes)
     key = aligned(xp, xp.arange(cols), (mask.cols,), axes)
     past = key <= newest
-    return past if mask.window is None else past * (key > newest - size(mask.window))
+    return past if mask.window is None else past * (key > newest - call.size(mask.window))

@@ -12,11 +12,11 @@ from symacct.ops.layout import require_floating, require_index, sized
 from symacct.tensor import Tensor, value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from sympy import Expr
 
-    from symacct.op import Arrays, Emit, NodeLike, Size
+    from symacct.op import Call, Emit, NodeLike
 
 
 @final
@@ -56,10 +56,6 @@ class Embedding(Op):
             )
         return (value((*ids.axes, *table.axes[1:]), (*ids.dims, *table.dims[1:]), table.dtype),)
 
-    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
-        """Return one gather for each element of the result."""
-        return {"gather": outs[0].numel}
-
     def reads(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> tuple[Expr, ...]:
         """Return the rows that are looked up, and the indices."""
         return (outs[0].numel, ins[1].numel)
@@ -78,26 +74,14 @@ class Embedding(Op):
         table = emit.tensor(node.ins[0])
         return {0: emit(EmbeddingGrad(table.axes[0], table.dims[0]), g, node.ins[1], to=0)[0]}
 
-    def run(
-        self, xp: Arrays, arrays: Sequence[Any], ins: Sequence[Tensor], outs: Sequence[Tensor], size: Size
-    ) -> tuple[Any, ...]:
+    def run(self, call: Call) -> tuple[Any, ...]:
         """Take the rows."""
-        del ins, outs, size
-        return (xp.take(*arrays),)
+        return (call.xp.take(*call.arrays),)
 
-    def native(
-        self,
-        torch: Any,
-        xp: Arrays,
-        arrays: Sequence[Any],
-        ins: Sequence[Tensor],
-        outs: Sequence[Tensor],
-        size: Size,
-    ) -> tuple[Any, ...]:
+    def native(self, torch: Any, call: Call) -> tuple[Any, ...]:
         """Call torch's embedding, whose table has two axes."""
-        del xp, outs, size
-        table, ids = arrays
-        if len(ins[0].axes) != 2:
+        table, ids = call.arrays
+        if len(call.ins[0].axes) != 2:
             return (table[ids],)
         return (torch.nn.functional.embedding(ids, table),)
 
@@ -142,17 +126,10 @@ class EmbeddingGrad(GradientOp):
         rest = len(ids.axes)
         return (value((self.axis, *g.axes[rest:]), (self.count, *g.dims[rest:]), g.dtype),)
 
-    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
-        """Return one addition for each element of the cotangent."""
-        return {"scatter_add": ins[0].numel}
-
-    def run(
-        self, xp: Arrays, arrays: Sequence[Any], ins: Sequence[Tensor], outs: Sequence[Tensor], size: Size
-    ) -> tuple[Any, ...]:
+    def run(self, call: Call) -> tuple[Any, ...]:
         """Add the rows into zeros."""
-        del ins, outs
-        rows, ids = arrays
-        return (xp.scatter_add(rows, ids, size(self.count)),)
+        rows, ids = call.arrays
+        return (call.xp.scatter_add(rows, ids, call.size(self.count)),)
 
     def latex(self, *inputs: str) -> str:
         """Return the scattered sum."""

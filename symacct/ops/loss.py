@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
-from symacct.algebra.normal import product
 from symacct.algebra.symbols import as_expr
 from symacct.errors import RuleError
 from symacct.op import Example, Kept, Op
@@ -21,15 +20,13 @@ from symacct.ops.layout import (
     sized,
     without,
 )
-from symacct.ops.logsoftmax import log_probabilities
+from symacct.ops.softmax import log_probabilities
 from symacct.tensor import Tensor, value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from sympy import Expr
-
-    from symacct.op import Arrays, Emit, NodeLike, Size
+    from symacct.op import Call, Emit, NodeLike
 
 
 @final
@@ -63,22 +60,6 @@ class CrossEntropy(Op):
         require_sizes("cross-entropy", targets, logits)
         return (value((), (), logits.dtype), value(logits.axes, logits.dims, logits.dtype))
 
-    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
-        """Return the parts listed above."""
-        n, rows = ins[0].numel, ins[1].numel
-        one = as_expr(1)
-        return {
-            "max": n,
-            "sub": 2 * n,
-            "exp": n,
-            "add": n + rows,
-            "log": rows,
-            "chain": 2 * rows + 1,
-            "gather": rows,
-            "div": one,
-            "neg": one,
-        }
-
     def vjp(self, emit: Emit, node: NodeLike, g: str, wanted: frozenset[int]) -> dict[int, str]:
         """Read the log-probabilities, the targets and the cotangent, in one op."""
         if 1 in wanted:
@@ -90,39 +71,26 @@ class CrossEntropy(Op):
             )
         return {0: emit(CrossEntropyGrad(self.axis), node.outs[1], node.ins[1], g, to=0)[0]} if wanted else {}
 
-    def run(
-        self, xp: Arrays, arrays: Sequence[Any], ins: Sequence[Tensor], outs: Sequence[Tensor], size: Size
-    ) -> tuple[Any, ...]:
+    def run(self, call: Call) -> tuple[Any, ...]:
         """Take the log-softmax, pick each row's target, average."""
-        del outs
-        at = ins[0].axes.index(self.axis)
-        logs = log_probabilities(xp, arrays[0], at)
-        ids = ordered(xp, arrays[1], ins[1].axes, without(ins[0], self.axis)[0])
+        xp, at, (logits, targets) = call.xp, call.at(self.axis), call.ins
+        logs = log_probabilities(xp, call.arrays[0], at)
+        ids = ordered(xp, call.arrays[1], targets.axes, without(logits, self.axis)[0])
         picked = xp.take_along(logs, opened(xp, ids, at), at)
-        mean = xp.sum(picked, range(len(ins[0].axes))) / size(product(ins[1].dims))
+        mean = xp.sum(picked, range(len(logits.axes))) / call.size(targets.numel)
         return (-mean, logs)
 
-    def native(
-        self,
-        torch: Any,
-        xp: Arrays,
-        arrays: Sequence[Any],
-        ins: Sequence[Tensor],
-        outs: Sequence[Tensor],
-        size: Size,
-    ) -> tuple[Any, ...]:
+    def native(self, torch: Any, call: Call) -> tuple[Any, ...]:
         """Call torch's cross_entropy on rows; it hands out no log-probabilities."""
-        del outs, size
-        at = ins[0].axes.index(self.axis)
-        ids = ordered(xp, arrays[1], ins[1].axes, without(ins[0], self.axis)[0])
-        rows = arrays[0].movedim(at, -1)
+        at = call.at(self.axis)
+        ids = ordered(call.xp, call.arrays[1], call.ins[1].axes, without(call.ins[0], self.axis)[0])
+        rows = call.arrays[0].movedim(at, -1)
         return (torch.nn.functional.cross_entropy(rows.reshape(-1, rows.shape[-1]), ids.reshape(-1)), None)
 
     def torch_keeps(
         self, ins: Sequence[Tensor], outs: Sequence[Tensor], wanted: frozenset[int]
     ) -> Kept | None:
         """Return the log-probabilities, the targets, and the total weight of the targets (a scalar)."""
-        del outs
         if not wanted:
             return None
         scalar = ("total weight of the targets", as_expr(1), ins[0].dtype)
@@ -166,20 +134,13 @@ class CrossEntropyGrad(GradientOp):
         require_axes("the backward of cross-entropy", g, ())
         return (value(logs.axes, logs.dims, logs.dtype),)
 
-    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
-        """Return the parts listed above."""
-        n = ins[0].numel
-        return {"exp": n, "cast": n, "sub": n, "mul": n, "div": as_expr(1)}
-
-    def run(
-        self, xp: Arrays, arrays: Sequence[Any], ins: Sequence[Tensor], outs: Sequence[Tensor], size: Size
-    ) -> tuple[Any, ...]:
+    def run(self, call: Call) -> tuple[Any, ...]:
         """Subtract the one-hot targets from the probabilities, and scale."""
-        logs, targets, g = arrays
-        rows = without(ins[0], self.axis)[0]
-        hot = xp.one_hot(ordered(xp, targets, ins[1].axes, rows), size(ins[0].dim(self.axis)))
-        hot = ordered(xp, xp.cast(hot, outs[0].dtype), (*rows, self.axis), ins[0].axes)
-        return ((xp.exp(logs) - hot) * (g / size(product(ins[1].dims))),)
+        xp, (logs, targets, g), (like, ids, _) = call.xp, call.arrays, call.ins
+        rows = without(like, self.axis)[0]
+        hot = xp.one_hot(ordered(xp, targets, ids.axes, rows), call.size(like.dim(self.axis)))
+        hot = ordered(xp, xp.cast(hot, call.outs[0].dtype), (*rows, self.axis), like.axes)
+        return ((xp.exp(logs) - hot) * (g / call.size(ids.numel)),)
 
     def latex(self, *inputs: str) -> str:
         """Return the formula."""

@@ -2,32 +2,106 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
-from symacct.algebra.normal import total
 from symacct.op import Example, Kept, Op
 from symacct.ops.layout import along, opened, require_parameters, sized, without
-from symacct.ops.norm_grad import LayerNormGrad, NormWeightGrad, RMSNormGrad
+from symacct.ops.norm_grad import NormGrad, NormWeightGrad
+from symacct.ops.reduce import Reduce
 from symacct.tensor import Tensor, value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from sympy import Expr
+    from symacct.op import Call, Emit, NodeLike
 
-    from symacct.op import Arrays, Emit, NodeLike, Size
+
+@dataclass(frozen=True, slots=True)
+class Norm(Op):
+    """x, less its mean where it is centred, over its root mean square; then a weight and a bias.
+
+    Inputs: x, then the weight, then the bias. Outputs: y, and the statistics that backward reads: the mean
+    where it is centred, and rstd.
+
+    Attributes:
+        axis: the axis that is normalised.
+        weight: whether there is a weight (a vector of that axis).
+    """
+
+    title: ClassVar[str]
+    centred: ClassVar[bool]
+
+    axis: str
+    weight: bool = True
+
+    @property
+    def kind(self) -> str:
+        """A norm."""
+        return "norm"
+
+    @property
+    def bias(self) -> bool:
+        """Whether there is a bias."""
+        return False
+
+    @property
+    @abstractmethod
+    def eps(self) -> float:
+        """What is added to the mean square."""
+
+    def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
+        """Return the input's axes, and the statistics' axes without the normalised one."""
+        x = require_parameters(self.title, self.axis, ins, 1 + self.weight + self.bias)
+        stat = value(*without(x, self.axis), "stat")
+        return (value(x.axes, x.dims, x.dtype), *(stat,) * (1 + self.centred))
+
+    def vjp(self, emit: Emit, node: NodeLike, g: str, wanted: frozenset[int]) -> dict[int, str]:
+        """Emit one op for x, one for the weight, and a sum for the bias."""
+        x, stats, bias = node.ins[0], node.outs[1:], 1 + self.weight
+        grads = {}
+        if 0 in wanted:
+            op = NormGrad(self.axis, self.centred, self.weight)
+            grads[0] = emit(op, g, x, *stats, *node.ins[1:bias], to=0)[0]
+        if self.weight and 1 in wanted:
+            grads[1] = emit(NormWeightGrad(self.axis, self.centred), g, x, *reversed(stats), to=1)[0]
+        if self.bias and bias in wanted:
+            grads[bias] = _summed(emit, g, x, self.axis, bias)
+        return grads
+
+    def run(self, call: Call) -> tuple[Any, ...]:
+        """Centre, scale by the reciprocal root of the mean square, then weight and bias."""
+        xp, at, x = call.xp, call.at(self.axis), call.ins[0]
+        dim, low = call.size(x.dim(self.axis)), call.arrays[0]
+        means = [xp.sum(low, [at]) / dim] if self.centred else []
+        for mean in means:
+            low = low - opened(xp, mean, at)
+        rstd = xp.rsqrt(xp.sum(xp.square(low), [at]) / dim + self.eps)
+        y = low * opened(xp, rstd, at)
+        if self.weight:
+            y = y * along(xp, call.arrays[1], at, x)
+        if self.bias:
+            y = y + along(xp, call.arrays[-1], at, x)
+        return (y, *means, rstd)
+
+    def _last(self, call: Call) -> tuple[int, Any, Any]:
+        """Return where the axis stands, x with that axis last, and the weight."""
+        at = call.at(self.axis)
+        return at, call.arrays[0].movedim(at, -1), call.arrays[1] if self.weight else None
+
+    def latex(self, *inputs: str) -> str:
+        """Return the norm of its operands."""
+        name = self.title.lower().replace(" ", "")
+        return rf"\operatorname{{{name}}}_{{{self.axis}}}({', '.join(inputs)})"
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class LayerNorm(Op):
+class LayerNorm(Norm):
     """``(x - mean) * rstd`` over an axis, times a weight and plus a bias where it has them.
 
-    Inputs: x, then the weight, then the bias. Outputs: y, and the statistics mean and rstd that backward
-    reads. Counts, for n elements in r rows: mean (add n, div r), subtract it (sub n), variance (square n,
-    add n, div r), its reciprocal root (add r, rsqrt r), scale (mul n), weight (mul n), bias (add n); two
-    chains a row. Torch keeps x and both statistics whichever input trains.
+    Torch keeps x and both statistics whichever input trains.
 
     Attributes:
         axis: the axis that is normalised.
@@ -36,79 +110,16 @@ class LayerNorm(Op):
         eps: added to the variance.
     """
 
-    axis: str
-    weight: bool = True
+    title: ClassVar[str] = "layer norm"
+    centred: ClassVar[bool] = True
+
     bias: bool = True
     eps: float = 1e-5
 
-    @property
-    def kind(self) -> str:
-        """A norm."""
-        return "norm"
-
-    def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
-        """Return the input's axes, and the statistics' axes without the normalised one."""
-        x = require_parameters("layer norm", self.axis, ins, 1 + self.weight + self.bias)
-        stat = value(*without(x, self.axis), "stat")
-        return (value(x.axes, x.dims, x.dtype), stat, stat)
-
-    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:
-        """Return the parts listed above."""
-        n, rows = ins[0].numel, outs[1].numel
-        return {
-            "add": total([(2 + self.bias) * n, rows]),
-            "chain": 2 * rows,
-            "div": 2 * rows,
-            "sub": n,
-            "square": n,
-            "rsqrt": rows,
-            "mul": (1 + self.weight) * n,
-        }
-
-    def vjp(self, emit: Emit, node: NodeLike, g: str, wanted: frozenset[int]) -> dict[int, str]:
-        """Emit one op for x, one for the weight, and a sum for the bias."""
-        x, (mean, rstd) = node.ins[0], node.outs[1:]
-        grads = {}
-        if 0 in wanted:
-            op = LayerNormGrad(self.axis, self.weight)
-            grads[0] = emit(op, g, x, mean, rstd, *node.ins[1 : 1 + self.weight], to=0)[0]
-        if self.weight and 1 in wanted:
-            grads[1] = emit(NormWeightGrad(self.axis, centred=True), g, x, rstd, mean, to=1)[0]
-        slot = 1 + self.weight
-        if self.bias and slot in wanted:
-            grads[slot] = _summed(emit, g, x, self.axis, slot)
-        return grads
-
-    def run(
-        self, xp: Arrays, arrays: Sequence[Any], ins: Sequence[Tensor], outs: Sequence[Tensor], size: Size
-    ) -> tuple[Any, ...]:
-        """Centre, scale by the reciprocal root of the variance, then weight and bias."""
-        del outs
-        at, dim = ins[0].axes.index(self.axis), size(ins[0].dim(self.axis))
-        mean = xp.sum(arrays[0], [at]) / dim
-        low = arrays[0] - opened(xp, mean, at)
-        rstd = xp.rsqrt(xp.sum(xp.square(low), [at]) / dim + self.eps)
-        y = low * opened(xp, rstd, at)
-        if self.weight:
-            y = y * along(xp, arrays[1], at, ins[0])
-        if self.bias:
-            y = y + along(xp, arrays[-1], at, ins[0])
-        return (y, mean, rstd)
-
-    def native(
-        self,
-        torch: Any,
-        xp: Arrays,
-        arrays: Sequence[Any],
-        ins: Sequence[Tensor],
-        outs: Sequence[Tensor],
-        size: Size,
-    ) -> tuple[Any, ...]:
+    def native(self, torch: Any, call: Call) -> tuple[Any, ...]:
         """Call torch's layer_norm, which hands out no statistics."""
-        del xp, outs, size
-        at = ins[0].axes.index(self.axis)
-        x, weight = arrays[0].movedim(at, -1), arrays[1] if self.weight else None
-        bias = arrays[-1] if self.bias else None
+        at, x, weight = self._last(call)
+        bias = call.arrays[-1] if self.bias else None
         y = torch.nn.functional.layer_norm(x, x.shape[-1:], weight, bias, self.eps)
         return (y.movedim(-1, at), None, None)
 
@@ -116,12 +127,7 @@ class LayerNorm(Op):
         self, ins: Sequence[Tensor], outs: Sequence[Tensor], wanted: frozenset[int]
     ) -> Kept | None:
         """Return x, its statistics, weight and bias, whichever input trains."""
-        del outs
         return Kept(ins=frozenset(range(len(ins))), outs=frozenset({1, 2})) if wanted else None
-
-    def latex(self, *inputs: str) -> str:
-        """Return the norm of its operands."""
-        return rf"\operatorname{{layernorm}}_{{{self.axis}}}({', '.join(inputs)})"
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
@@ -138,13 +144,11 @@ class LayerNorm(Op):
 
 @final
 @dataclass(frozen=True, slots=True)
-class RMSNorm(Op):
+class RMSNorm(Norm):
     """``x * rstd`` over an axis, times a weight where it has one; rstd is 1 / sqrt(mean(x^2) + eps).
 
-    Inputs: x, then the weight. Outputs: y, and rstd, which backward reads. Counts, for n elements in r
-    rows: mean square (square n, add n, div r), its reciprocal root (add r, rsqrt r), scale (mul n), weight
-    (mul n); one chain a row. Eager torch on the CPU composes it, so that it keeps x and rstd for the
-    gradient of x, and a normalised copy of x for that of the weight.
+    Eager torch on the CPU composes it, so that it keeps x and rstd for the gradient of x, and a normalised
+    copy of x for that of the weight.
 
     Attributes:
         axis: the axis that is normalised.
@@ -152,65 +156,14 @@ class RMSNorm(Op):
         eps: added to the mean square.
     """
 
-    axis: str
-    weight: bool = True
+    title: ClassVar[str] = "RMS norm"
+    centred: ClassVar[bool] = False
+
     eps: float = 1e-6
 
-    @property
-    def kind(self) -> str:
-        """A norm."""
-        return "norm"
-
-    def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
-        """Return the input's axes, and the statistic's axes without the normalised one."""
-        x = require_parameters("RMS norm", self.axis, ins, 1 + self.weight)
-        return (value(x.axes, x.dims, x.dtype), value(*without(x, self.axis), "stat"))
-
-    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:
-        """Return the parts listed above."""
-        n, rows = ins[0].numel, outs[1].numel
-        return {
-            "square": n,
-            "add": total([n, rows]),
-            "chain": rows,
-            "div": rows,
-            "rsqrt": rows,
-            "mul": (1 + self.weight) * n,
-        }
-
-    def vjp(self, emit: Emit, node: NodeLike, g: str, wanted: frozenset[int]) -> dict[int, str]:
-        """Emit one op for x and one for the weight."""
-        x, rstd = node.ins[0], node.outs[1]
-        grads = {}
-        if 0 in wanted:
-            grads[0] = emit(RMSNormGrad(self.axis, self.weight), g, x, rstd, *node.ins[1:], to=0)[0]
-        if 1 in wanted:
-            grads[1] = emit(NormWeightGrad(self.axis, centred=False), g, x, rstd, to=1)[0]
-        return grads
-
-    def run(
-        self, xp: Arrays, arrays: Sequence[Any], ins: Sequence[Tensor], outs: Sequence[Tensor], size: Size
-    ) -> tuple[Any, ...]:
-        """Scale by the reciprocal root of the mean square, then by the weight."""
-        del outs
-        at, dim = ins[0].axes.index(self.axis), size(ins[0].dim(self.axis))
-        rstd = xp.rsqrt(xp.sum(xp.square(arrays[0]), [at]) / dim + self.eps)
-        y = arrays[0] * opened(xp, rstd, at)
-        return (y * along(xp, arrays[1], at, ins[0]) if self.weight else y, rstd)
-
-    def native(
-        self,
-        torch: Any,
-        xp: Arrays,
-        arrays: Sequence[Any],
-        ins: Sequence[Tensor],
-        outs: Sequence[Tensor],
-        size: Size,
-    ) -> tuple[Any, ...]:
+    def native(self, torch: Any, call: Call) -> tuple[Any, ...]:
         """Call torch's rms_norm, which hands out no statistic."""
-        del xp, outs, size
-        at = ins[0].axes.index(self.axis)
-        x, weight = arrays[0].movedim(at, -1), arrays[1] if self.weight else None
+        at, x, weight = self._last(call)
         y = torch.nn.functional.rms_norm(x, x.shape[-1:], weight, self.eps)
         return (y.movedim(-1, at), None)
 
@@ -218,15 +171,10 @@ class RMSNorm(Op):
         self, ins: Sequence[Tensor], outs: Sequence[Tensor], wanted: frozenset[int]
     ) -> Kept | None:
         """Return x, rstd and the weight for the gradient of x, a normalised copy of x for the weight's."""
-        del outs
         copy = (("normalised copy of x", ins[0].numel, ins[0].dtype),) if 1 in wanted else ()
         if 0 in wanted:
             return Kept(ins=frozenset(range(len(ins))), outs=frozenset({1}), extra=copy)
         return Kept(extra=copy) if wanted else None
-
-    def latex(self, *inputs: str) -> str:
-        """Return the norm of its operands."""
-        return rf"\operatorname{{rmsnorm}}_{{{self.axis}}}({', '.join(inputs)})"
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
@@ -240,8 +188,6 @@ class RMSNorm(Op):
 
 def _summed(emit: Emit, g: str, x: str, axis: str, slot: int) -> str:
     """Emit the sum of the cotangent over every axis but the normalised one, found by position."""
-    from symacct.ops.reduce import Reduce
-
     keep = emit.tensor(x).axes.index(axis)
     axes = tuple(a for i, a in enumerate(emit.tensor(g).axes) if i != keep)
     return emit(Reduce("sum", axes), g, to=slot)[0] if axes else g

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod, sqrt
+from math import sqrt
 from typing import TYPE_CHECKING, Any, final
 
 from sympy import ceiling
@@ -16,11 +16,11 @@ from symacct.ops.broadcast import joined
 from symacct.tensor import Tensor, value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from sympy import Expr
 
-    from symacct.op import Arrays, Emit, NodeLike, Size
+    from symacct.op import Call, Emit, NodeLike
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def hoisted(scalars: Scalars, step: int) -> Scalars:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One optimizer: states, arithmetic ``(xp, scalars, p, g, *states)``, primitives per element.
+    """One optimizer: its states, and its arithmetic ``(xp, scalars, p, g, *states)``.
 
     ``dtype`` is what each state is stored in, whatever the precision; None: the precision says it.
     ``block`` is how many elements of a tensor share one fp32 scale in each state; None: there are no scales.
@@ -65,7 +65,6 @@ class Rule:
 
     states: tuple[str, ...]
     run: Callable[..., tuple[Any, ...]]
-    parts: Mapping[str, int]
     dtype: str | None = None
     block: int | None = None
 
@@ -85,15 +84,13 @@ def _average(old: Any, new: Any, beta: float) -> Any:
     return old * beta + new * (1 - beta)
 
 
-def sgd(xp: Any, s: Scalars, p: Any, g: Any) -> tuple[Any, ...]:
+def sgd(_: Any, s: Scalars, p: Any, g: Any) -> tuple[Any, ...]:
     """Step along the gradient."""
-    del xp
     return (p - g * s.rate,)
 
 
-def momentum(xp: Any, s: Scalars, p: Any, g: Any, m: Any) -> tuple[Any, ...]:
+def momentum(_: Any, s: Scalars, p: Any, g: Any, m: Any) -> tuple[Any, ...]:
     """Step along a decaying sum of gradients (heavy ball)."""
-    del xp
     m = m * s.beta + g
     return (p - m * s.rate, m)
 
@@ -135,14 +132,9 @@ def adam8bit(xp: Any, s: Scalars, p: Any, g: Any, m: Any, v: Any) -> tuple[Any, 
 
 def _coded(xp: Any, state: Any) -> Any:
     """Return a state over the largest element of its block, made a code, and back."""
-    shape = xp.shape(state)
-    flat = xp.reshape(state, (prod(shape),))
-    parts = []
-    for start in range(0, prod(shape), BLOCK):
-        part = xp.slice(flat, 0, start, min(start + BLOCK, prod(shape)))
-        scale = xp.reshape(xp.max(xp.abs(part), (0,)), (1,))
-        parts.append(xp.cast(part / scale, "float") * scale)
-    return xp.reshape(xp.concatenate(parts, 0), shape)
+    flat = xp.reshape(state, (-1,))
+    scale = xp.block_max(xp.abs(flat), BLOCK)
+    return xp.reshape(xp.cast(flat / scale, "float") * scale, xp.shape(state))
 
 
 def amsgrad(xp: Any, s: Scalars, p: Any, g: Any, m: Any, v: Any, largest: Any) -> tuple[Any, ...]:
@@ -160,25 +152,15 @@ def lion(xp: Any, s: Scalars, p: Any, g: Any, m: Any) -> tuple[Any, ...]:
 
 
 RULES: Mapping[str, Rule] = {
-    "sgd": Rule((), sgd, {"mul": 1, "sub": 1}),
-    "momentum": Rule(("m",), momentum, {"mul": 2, "add": 1, "sub": 1}),
-    "adagrad": Rule(("a",), adagrad, {"square": 1, "add": 2, "sqrt": 1, "mul": 1, "div": 1, "sub": 1}),
-    "rmsprop": Rule(("v",), rmsprop, {"square": 1, "add": 2, "sqrt": 1, "mul": 3, "div": 1, "sub": 1}),
-    "adam": Rule(("m", "v"), adam, {"square": 1, "add": 3, "sqrt": 1, "mul": 5, "div": 1, "sub": 1}),
-    "adamw": Rule(("m", "v"), adamw, {"square": 1, "add": 3, "sqrt": 1, "mul": 6, "div": 1, "sub": 2}),
-    "amsgrad": Rule(
-        ("m", "v", "largest"),
-        amsgrad,
-        {"square": 1, "add": 3, "sqrt": 1, "mul": 5, "div": 1, "sub": 1, "max": 1},
-    ),
-    "adam8bit": Rule(
-        ("m", "v"),
-        adam8bit,
-        {"square": 1, "add": 3, "sqrt": 1, "mul": 7, "div": 3, "sub": 1, "abs": 2, "max": 2, "cast": 2},
-        dtype="int8",
-        block=256,
-    ),
-    "lion": Rule(("m",), lion, {"mul": 6, "add": 2, "sign": 1, "sub": 2}),
+    "sgd": Rule((), sgd),
+    "momentum": Rule(("m",), momentum),
+    "adagrad": Rule(("a",), adagrad),
+    "rmsprop": Rule(("v",), rmsprop),
+    "adam": Rule(("m", "v"), adam),
+    "adamw": Rule(("m", "v"), adamw),
+    "amsgrad": Rule(("m", "v", "largest"), amsgrad),
+    "adam8bit": Rule(("m", "v"), adam8bit, dtype="int8", block=256),
+    "lion": Rule(("m",), lion),
 }
 """The optimizers; each is checked against torch.optim, or against its paper where torch has none."""
 
@@ -232,27 +214,17 @@ class Update(Op):
         joined(self.rule, ins)
         return tuple(value(t.axes, t.dims, t.dtype) for t in (ins[0], *ins[2:]))
 
-    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
-        """Return the rule's primitives for each element; the largest of a block is a chain of its own."""
-        rule = RULES[self.rule]
-        found = {primitive: normal(count * ins[0].numel) for primitive, count in rule.parts.items()}
-        return found if rule.block is None else {**found, "chain": rule.scales(ins[0].numel)}
-
     def vjp(self, emit: Emit, node: NodeLike, g: str, wanted: frozenset[int]) -> dict[int, str]:
         """Refuse: a step is not differentiated."""
-        del emit, g, wanted
         raise RuleError(
             "an optimizer step has no derivative rule",
             expected="a graph without optimizer steps; the policy adds them",
             got=f"the gradient of {node.outs[0]}",
         )
 
-    def run(
-        self, xp: Arrays, arrays: Sequence[Any], ins: Sequence[Tensor], outs: Sequence[Tensor], size: Size
-    ) -> tuple[Any, ...]:
+    def run(self, call: Call) -> tuple[Any, ...]:
         """Run the rule with usual hyperparameters, as the first step."""
-        del ins, outs, size
-        return RULES[self.rule].run(xp, hoisted(USUAL, 1), *arrays)
+        return RULES[self.rule].run(call.xp, hoisted(USUAL, 1), *call.arrays)
 
     def latex(self, *inputs: str) -> str:
         """Return the call."""

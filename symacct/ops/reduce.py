@@ -15,11 +15,9 @@ from symacct.ops.transpose import Transpose, require_axes
 from symacct.tensor import Tensor, value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from sympy import Expr
 
-    from symacct.op import Arrays, Emit, NodeLike, Size
+    from symacct.op import Arrays, Call, Emit, NodeLike
 
 HOWS = ("sum", "mean", "max")
 
@@ -82,13 +80,6 @@ class Reduce(Op):
     def _kept(self, tensor: Tensor) -> tuple[str, ...]:
         return tuple(axis for axis in tensor.axes if axis not in self.axes)
 
-    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:
-        """Return one add or max for each element, one chain for each result, and the division of a mean."""
-        read, made = ins[0].numel, outs[0].numel
-        if self.how == "max":
-            return {"max": read, "chain": made, "gather": made}
-        return {"add": read, "chain": made} | ({"div": made} if self.how == "mean" else {})
-
     def vjp(self, emit: Emit, node: NodeLike, g: str, wanted: frozenset[int]) -> dict[int, str]:
         """Expand the cotangent, of a mean after dividing it; put that of a maximum in its place."""
         if not wanted:
@@ -100,20 +91,17 @@ class Reduce(Op):
             (g,) = emit(MeanGrad(product(tuple(map(tensor.dim, self.axes)))), g, to=0)
         return {0: emit(Expand(tensor.axes, tensor.dims), g, to=0)[0]}
 
-    def run(
-        self, xp: Arrays, arrays: Sequence[Any], ins: Sequence[Tensor], outs: Sequence[Tensor], size: Size
-    ) -> tuple[Any, ...]:
+    def run(self, call: Call) -> tuple[Any, ...]:
         """Sum; or find the index of the maximum over the axes, flattened, and take it."""
-        (array,), (tensor, *_) = arrays, ins
-        positions = tuple(map(tensor.axes.index, self.axes))
+        xp, (array,), (tensor,) = call.xp, call.arrays, call.ins
         if self.how == "max":
             flat = self._flat(xp, array, tensor)
-            index = xp.argmax(flat, (len(outs[0].axes),))
+            index = xp.argmax(flat, (len(call.outs[0].axes),))
             sizes = xp.shape(index)
             picked = xp.take_along(flat, xp.reshape(index, (*sizes, 1)), len(sizes))
             return (xp.reshape(picked, sizes), index)
-        total = xp.sum(array, positions)
-        return (total / size(product(tuple(map(tensor.dim, self.axes)))) if self.how == "mean" else total,)
+        total = xp.sum(array, tuple(map(tensor.axes.index, self.axes)))
+        return (total / call.size(product(map(tensor.dim, self.axes))) if self.how == "mean" else total,)
 
     def _flat(self, xp: Arrays, array: Any, tensor: Tensor) -> Any:
         """Return the array with the axes that go merged into one, at the end."""
@@ -121,22 +109,14 @@ class Reduce(Op):
         moved = xp.permute(array, order)
         return xp.reshape(moved, (*xp.shape(moved)[: -len(self.axes)], -1))
 
-    def native(
-        self,
-        torch: Any,
-        xp: Arrays,
-        arrays: Sequence[Any],
-        ins: Sequence[Tensor],
-        outs: Sequence[Tensor],
-        size: Size,
-    ) -> tuple[Any, ...]:
+    def native(self, torch: Any, call: Call) -> tuple[Any, ...]:
         """Call torch's own reduction."""
-        (array,), (tensor, *_) = arrays, ins
+        (array,), (tensor,) = call.arrays, call.ins
         if self.how == "mean":
             return (torch.mean(array, tuple(map(tensor.axes.index, self.axes))),)
         if self.how == "max":
-            return tuple(torch.max(self._flat(xp, array, tensor), -1))
-        return self.run(xp, arrays, ins, outs, size)
+            return tuple(torch.max(self._flat(call.xp, array, tensor), -1))
+        return self.run(call)
 
     def latex(self, *inputs: str) -> str:
         r"""Return ``\sum_{D} x``, or ``\max_{D} x``."""
@@ -183,12 +163,10 @@ class Expand(View):
         """Sum over the axes that the input lacks."""
         return {0: unbroadcast(emit, g, emit.tensor(node.ins[0]), 0)} if wanted else {}
 
-    def run(
-        self, xp: Arrays, arrays: Sequence[Any], ins: Sequence[Tensor], outs: Sequence[Tensor], size: Size
-    ) -> tuple[Any, ...]:
+    def run(self, call: Call) -> tuple[Any, ...]:
         """Align, then repeat."""
-        del outs
-        return (xp.expand(aligned(xp, arrays[0], ins[0].axes, self.axes), [size(dim) for dim in self.dims]),)
+        moved = aligned(call.xp, call.arrays[0], call.ins[0].axes, self.axes)
+        return (call.xp.expand(moved, [call.size(dim) for dim in self.dims]),)
 
     def latex(self, *inputs: str) -> str:
         """Return the operand, its new axes below."""

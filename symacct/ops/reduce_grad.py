@@ -13,11 +13,9 @@ from symacct.printers import latex
 from symacct.tensor import Tensor, value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from sympy import Expr
 
-    from symacct.op import Arrays, Emit, NodeLike, Size
+    from symacct.op import Call, Emit, NodeLike
 
 
 @final
@@ -40,20 +38,13 @@ class MeanGrad(Op):
         """Return a tensor like the cotangent."""
         return (value(ins[0].axes, ins[0].dims, ins[0].dtype, ins[0].mask),)
 
-    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
-        """Return one division for each element of the cotangent."""
-        return {"div": outs[0].numel}
-
-    def vjp(self, emit: Emit, node: NodeLike, g: str, wanted: frozenset[int]) -> dict[int, str]:  # noqa: ARG002
+    def vjp(self, emit: Emit, node: NodeLike, g: str, wanted: frozenset[int]) -> dict[int, str]:
         """Divide once more."""
         return {0: emit(self, g, to=0)[0]} if wanted else {}
 
-    def run(
-        self, xp: Arrays, arrays: Sequence[Any], ins: Sequence[Tensor], outs: Sequence[Tensor], size: Size
-    ) -> tuple[Any, ...]:
+    def run(self, call: Call) -> tuple[Any, ...]:
         """Divide."""
-        del xp, ins, outs
-        return (arrays[0] / size(self.count),)
+        return (call.arrays[0] / call.size(self.count),)
 
     def latex(self, *inputs: str) -> str:
         """Return the quotient."""
@@ -91,29 +82,22 @@ class MaxGrad(Op):
         """Return the tensor that the maximum read."""
         return (value(self.into, self.dims, ins[0].dtype, ins[0].mask),)
 
-    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
-        """Return one scattered element for each element of the cotangent."""
-        return {"scatter_add": ins[0].numel}
-
     def vjp(self, emit: Emit, node: NodeLike, g: str, wanted: frozenset[int]) -> dict[int, str]:
         """Refuse: the gradient is differentiated once."""
-        del emit, g, wanted
         raise RuleError(
             "the gradient of a maximum has no derivative rule",
             expected="a loss that is differentiated once",
             got=f"the gradient of {node.outs[0]}",
         )
 
-    def run(
-        self, xp: Arrays, arrays: Sequence[Any], ins: Sequence[Tensor], outs: Sequence[Tensor], size: Size
-    ) -> tuple[Any, ...]:
+    def run(self, call: Call) -> tuple[Any, ...]:
         """Scatter into rows of the axes merged at the end, then put the axes in order."""
-        del outs
-        sizes = dict(zip(self.into, map(size, self.dims), strict=True))
-        row, rows = prod(sizes[axis] for axis in self.axes), size(ins[0].numel)
-        places = xp.arange(rows) * row + xp.reshape(arrays[1], [rows])
-        flat = xp.scatter_add(xp.reshape(arrays[0], [rows]), places, rows * row)
-        merged = (*ins[0].axes, *self.axes)
+        xp, g, index = call.xp, *call.arrays
+        sizes = dict(zip(self.into, map(call.size, self.dims), strict=True))
+        row, rows = prod(sizes[axis] for axis in self.axes), call.size(call.ins[0].numel)
+        places = xp.arange(rows) * row + xp.reshape(index, [rows])
+        flat = xp.scatter_add(xp.reshape(g, [rows]), places, rows * row)
+        merged = (*call.ins[0].axes, *self.axes)
         whole = xp.reshape(flat, [sizes[axis] for axis in merged])
         return (xp.permute(whole, [merged.index(axis) for axis in self.into]),)
 

@@ -13,11 +13,11 @@ from symacct.ops.layout import position, require_floating, sized
 from symacct.tensor import Tensor, value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from sympy import Expr
 
-    from symacct.op import Arrays, Emit, NodeLike, Size
+    from symacct.op import Call, Emit, NodeLike
 
 
 @final
@@ -59,11 +59,6 @@ class Rotary(Op):
         """Return the number of pairs of features."""
         return ((normal(ins[0].dim(self.axis) / 2), 1),)
 
-    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
-        """Return two products, half a sign and one addition per element."""
-        n = ins[0].numel
-        return {"mul": 2 * n, "neg": n / 2, "add": n}
-
     def vjp(self, emit: Emit, node: NodeLike, g: str, wanted: frozenset[int]) -> dict[int, str]:
         """Turn the cotangent back."""
         if wanted - {0}:
@@ -76,22 +71,13 @@ class Rotary(Op):
         back = Rotary(self.axis, self.positions, inverse=not self.inverse)
         return {0: emit(back, g, *node.ins[1:], to=0)[0]} if wanted else {}
 
-    def run(
-        self, xp: Arrays, arrays: Sequence[Any], ins: Sequence[Tensor], outs: Sequence[Tensor], size: Size
-    ) -> tuple[Any, ...]:
+    def run(self, call: Call) -> tuple[Any, ...]:
         """Multiply by both tables and swap halves."""
-        del outs
-        x, at, count = arrays[0], ins[0].axes.index(self.axis), size(ins[0].dim(self.axis))
-        if count % 2:
-            raise SizeError(
-                "a rotary embedding needs an even number of features",
-                expected=f"an even size of axis {self.axis}",
-                got=str(count),
-                fix=f"choose an even {self.axis}",
-            )
-        cos, sin = (aligned(xp, t, (self.positions, self.axis), ins[0].axes) for t in arrays[1:])
+        xp, axes, x, at = call.xp, call.ins[0].axes, call.arrays[0], call.at(self.axis)
+        count, half = (call.size(normal(call.ins[0].dims[at] / parts)) for parts in (1, 2))
+        cos, sin = (aligned(xp, t, (self.positions, self.axis), axes) for t in call.arrays[1:])
         turned = x * sin if self.inverse else x
-        first, second = xp.slice(turned, at, 0, count // 2), xp.slice(turned, at, count // 2, count)
+        first, second = xp.slice(turned, at, 0, half), xp.slice(turned, at, half, count)
         swapped = xp.concatenate([second, -first] if self.inverse else [-second, first], at)
         return (x * cos + (swapped if self.inverse else swapped * sin),)
 

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, final
 
 from sympy import Expr, Integer
 
-from symacct.algebra.normal import normal, product
+from symacct.algebra.normal import normal
 from symacct.errors import GraphError, SizeError
 from symacct.op import Example, Op
 from symacct.ops.gradient import GradientOp
-from symacct.ops.layout import position, require_floating, require_index, sized, without
+from symacct.ops.layout import position, require_floating, require_index, sized
 from symacct.tensor import Tensor, value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from symacct.op import Arrays, Emit, NodeLike, Size
+    from symacct.op import Call, Emit, NodeLike
 
 
 @final
@@ -76,12 +76,6 @@ class TopK(Op):
         """Return how many scores are left behind."""
         return ((normal(ins[0].dim(self.axis) - self.k), 0),)
 
-    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
-        """Return the comparisons of k passes."""
-        rows = product(without(ins[0], self.axis)[1])
-        passes = self.k * ins[0].dim(self.axis) - self.k * (self.k + 1) / 2
-        return {"compare": normal(rows * passes)}
-
     def vjp(self, emit: Emit, node: NodeLike, g: str, wanted: frozenset[int]) -> dict[int, str]:
         """Put each cotangent at the score it belongs to."""
         if not wanted:
@@ -89,12 +83,9 @@ class TopK(Op):
         op = TopKGrad(self.axis, emit.tensor(node.ins[0]).dim(self.axis), self.out_axis)
         return {0: emit(op, g, node.outs[1], to=0)[0]}
 
-    def run(
-        self, xp: Arrays, arrays: Sequence[Any], ins: Sequence[Tensor], outs: Sequence[Tensor], size: Size
-    ) -> tuple[Any, ...]:
+    def run(self, call: Call) -> tuple[Any, ...]:
         """Take the largest."""
-        del outs
-        return xp.topk(arrays[0], size(self.k), ins[0].axes.index(self.axis))
+        return call.xp.topk(call.arrays[0], call.size(self.k), call.at(self.axis))
 
     def latex(self, *inputs: str) -> str:
         """Return the choice of its operand."""
@@ -139,18 +130,12 @@ class TopKGrad(GradientOp):
         axes = (*ids.axes[:at], self.axis, *ids.axes[at + 1 :])
         return (value(axes, (*ids.dims[:at], self.count, *ids.dims[at + 1 :]), g.dtype),)
 
-    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
-        """Return one addition for each element of the cotangent."""
-        return {"scatter_add": ins[0].numel}
-
-    def run(
-        self, xp: Arrays, arrays: Sequence[Any], ins: Sequence[Tensor], outs: Sequence[Tensor], size: Size
-    ) -> tuple[Any, ...]:
+    def run(self, call: Call) -> tuple[Any, ...]:
         """Number the scores of all rows in one go, add, and give the result its shape."""
-        del outs
-        at, last, count = ins[1].axes.index(self.out_axis), len(ins[1].axes) - 1, size(self.count)
+        xp, count = call.xp, call.size(self.count)
+        at, last = call.at(self.out_axis, 1), len(call.ins[1].axes) - 1
         order = [*(i for i in range(last + 1) if i != at), at]
-        g, ids = (xp.permute(array, order) for array in arrays)
+        g, ids = (xp.permute(array, order) for array in call.arrays)
         shape = xp.shape(ids)
         rows = prod(shape[:-1])
         first = xp.reshape(xp.arange(rows) * count, [*shape[:-1], 1])

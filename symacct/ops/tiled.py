@@ -18,9 +18,9 @@ from symacct.ops.layout import position, require_axes, require_sizes, sized
 from symacct.tensor import Tensor, value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from symacct.op import Arrays, Emit, NodeLike, Size
+    from symacct.op import Call, Emit, NodeLike
 
 
 @final
@@ -57,26 +57,18 @@ class Load(Op):
         """Return which block it is, and what is left of the axis behind it."""
         return _inside(ins[0].dim(self.axis), self.index, self.block)
 
-    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
-        """Return nothing: elements are copied."""
-        return {}
-
-    def reads(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> tuple[Expr, ...]:  # noqa: ARG002
+    def reads(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> tuple[Expr, ...]:
         """Return the elements of the block."""
         return (outs[0].numel,)
 
     def vjp(self, emit: Emit, node: NodeLike, g: str, wanted: frozenset[int]) -> dict[int, str]:
         """Refuse: see :func:`_no_backward`."""
-        del emit, g, wanted
         raise _no_backward(node)
 
-    def run(
-        self, xp: Arrays, arrays: Sequence[Any], ins: Sequence[Tensor], outs: Sequence[Tensor], size: Size
-    ) -> tuple[Any, ...]:
+    def run(self, call: Call) -> tuple[Any, ...]:
         """Cut the block out."""
-        del outs
-        start, block = size(self.index * self.block), size(self.block)
-        return (xp.slice(arrays[0], ins[0].axes.index(self.axis), start, start + block),)
+        start, block = call.size(self.index * self.block), call.size(self.block)
+        return (call.xp.slice(call.arrays[0], call.at(self.axis), start, start + block),)
 
     def latex(self, *inputs: str) -> str:
         """Return the block of its operand."""
@@ -123,36 +115,29 @@ class Store(Op):
         """Return which block it is, and what is left of the axis behind it."""
         return _inside(ins[0].dim(self.axis), self.index, ins[1].dim(self.axis))
 
-    def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Mapping[str, Expr]:  # noqa: ARG002
-        """Return nothing: elements are copied."""
-        return {}
-
-    def reads(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> tuple[Expr, ...]:  # noqa: ARG002
+    def reads(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> tuple[Expr, ...]:
         """Return the block, which lies in fast memory; the other elements stay where they are."""
         return (S.Zero, ins[1].numel)
 
-    def writes(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> tuple[Expr, ...]:  # noqa: ARG002
+    def writes(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> tuple[Expr, ...]:
         """Return the elements of the block."""
         return (ins[1].numel,)
 
     def vjp(self, emit: Emit, node: NodeLike, g: str, wanted: frozenset[int]) -> dict[int, str]:
         """Refuse: see :func:`_no_backward`."""
-        del emit, g, wanted
         raise _no_backward(node)
 
-    def run(
-        self, xp: Arrays, arrays: Sequence[Any], ins: Sequence[Tensor], outs: Sequence[Tensor], size: Size
-    ) -> tuple[Any, ...]:
+    def run(self, call: Call) -> tuple[Any, ...]:
         """Put the block between what stands before and after it."""
-        del outs
-        whole, block = ins
-        at, count = whole.axes.index(self.axis), size(whole.dim(self.axis))
-        width = size(block.dim(self.axis))
-        start = size(self.index) * width
-        before = xp.slice(arrays[0], at, 0, start)
-        after = xp.slice(arrays[0], at, start + width, count)
+        xp = call.xp
+        whole, block = call.ins
+        at, count = whole.axes.index(self.axis), call.size(whole.dim(self.axis))
+        width = call.size(block.dim(self.axis))
+        start = call.size(self.index) * width
+        before = xp.slice(call.arrays[0], at, 0, start)
+        after = xp.slice(call.arrays[0], at, start + width, count)
         order = [block.axes.index(axis) for axis in whole.axes]
-        return (xp.concatenate([before, xp.permute(arrays[1], order), after], at),)
+        return (xp.concatenate([before, xp.permute(call.arrays[1], order), after], at),)
 
     def latex(self, *inputs: str) -> str:
         """Return the stored tensor."""

@@ -11,9 +11,7 @@ from symacct.op import Example, View
 from symacct.tensor import Tensor, value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from symacct.op import Arrays, Emit, NodeLike, Size
+    from symacct.op import Call, Emit, NodeLike
 
 
 @final
@@ -47,12 +45,9 @@ class Transpose(View):
         """Put the axes back."""
         return {0: emit(Transpose(emit.tensor(node.ins[0]).axes), g, to=0)[0]} if wanted else {}
 
-    def run(
-        self, xp: Arrays, arrays: Sequence[Any], ins: Sequence[Tensor], outs: Sequence[Tensor], size: Size
-    ) -> tuple[Any, ...]:
+    def run(self, call: Call) -> tuple[Any, ...]:
         """Permute."""
-        del outs, size
-        return (xp.permute(arrays[0], [ins[0].axes.index(axis) for axis in self.axes]),)
+        return (call.xp.permute(call.arrays[0], [call.ins[0].axes.index(axis) for axis in self.axes]),)
 
     def latex(self, *inputs: str) -> str:
         """Return the operand with its axes below."""

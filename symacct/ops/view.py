@@ -12,11 +12,9 @@ from symacct.op import Example, View
 from symacct.tensor import Mask, Tensor, value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from sympy import Expr
 
-    from symacct.op import Arrays, Emit, NodeLike, Size
+    from symacct.op import Call, Emit, NodeLike
 
 Groups = tuple[tuple[str, ...], ...]
 
@@ -96,17 +94,15 @@ class Rearrange(View):
         back = Rearrange(self.right, self.left, tuple((a, sizes[a]) for a in order), tensor.axes, tensor.mask)
         return {0: emit(back, g, to=0)[0]}
 
-    def run(
-        self, xp: Arrays, arrays: Sequence[Any], ins: Sequence[Tensor], outs: Sequence[Tensor], size: Size
-    ) -> tuple[Any, ...]:
+    def run(self, call: Call) -> tuple[Any, ...]:
         """Split, permute, merge."""
-        del ins
+        xp = call.xp
         flat = [axis for group in self.left for axis in group]
         sizes = dict(self.dims)
-        split = xp.reshape(arrays[0], [size(sizes[a]) for a in flat])
+        split = xp.reshape(call.arrays[0], [call.size(sizes[a]) for a in flat])
         order = [flat.index(axis) for group in self.right for axis in group]
         moved = split if order == sorted(order) else xp.permute(split, order)
-        return (xp.reshape(moved, [size(d) for d in outs[0].dims]),)
+        return (xp.reshape(moved, [call.size(d) for d in call.outs[0].dims]),)
 
     def latex(self, *inputs: str) -> str:
         """Return the pattern over its operand."""
@@ -150,12 +146,9 @@ class Keys(View):
         tensor = emit.tensor(node.ins[0])
         return {0: emit(Keys(self.name, self.axis, tensor.dim(self.axis)), g, to=0)[0]}
 
-    def run(
-        self, xp: Arrays, arrays: Sequence[Any], ins: Sequence[Tensor], outs: Sequence[Tensor], size: Size
-    ) -> tuple[Any, ...]:
+    def run(self, call: Call) -> tuple[Any, ...]:
         """Return the array as it is."""
-        del xp, ins, outs, size
-        return (arrays[0],)
+        return (call.arrays[0],)
 
     def latex(self, *inputs: str) -> str:
         """Return the operand, its axis renamed."""

@@ -8,7 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, reduce
+from math import gcd
 from typing import TYPE_CHECKING
+
+from sympy import divisors
 
 from symacct.algebra.condition import Condition, merge
 from symacct.algebra.evaluate import evaluate, substitute
@@ -19,7 +22,6 @@ from symacct.algebra.symbols import as_expr
 from symacct.errors import RuleError
 from symacct.nodes import Graph, Repeat, walk
 from symacct.peaks.folding import Event, Items, loops
-from symacct.peaks.forms import Form, Former
 from symacct.peaks.merging import merged
 from symacct.peaks.pieces import Composer, rest_symbol
 from symacct.peaks.runs import Run, net, runs
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from sympy import Expr, Symbol
 
     from symacct.peaks.folding import Size
+    from symacct.peaks.forms import Form
     from symacct.peaks.shaping import Shape
     from symacct.policy import Policy
 
@@ -83,7 +86,9 @@ def _formed(graph: Graph, policy: Policy, shape: Shape) -> Course:
     Raises:
         RuleError: they begin at a larger one.
     """
-    course = Course(graph, policy, shape, Former(shape, policy).form())
+    from symacct.peaks.cases import formed
+
+    course = formed(graph, policy, shape)
     known = {one: at for one in course.least if (at := course.restored(one)).is_number}
     if any(at < course.least[one] for one, at in known.items()):
         short = [one for one, at in known.items() if at < course.merged[one]]
@@ -94,7 +99,35 @@ def _formed(graph: Graph, policy: Policy, shape: Shape) -> Course:
                 got=str(known[short[0]]),
                 fix="bind the counts of its repeats",
             )
+    _check_lengths(course)
     return course
+
+
+def _check_lengths(course: Course) -> None:
+    """Check that an open length of segments which divides a number may be one of its divisors.
+
+    Raises:
+        RuleError: the formulas hold for none of them.
+    """
+    each = course.policy.checkpoint.every
+    if each is None or not each.is_Symbol:
+        return
+    over = [
+        one.right
+        for one in course.shape.conditions
+        if one.kind == "divides" and each in one.left.free_symbols
+    ]
+    numbers = [int(one) for one in over if one.is_Integer]
+    if not numbers:
+        return
+    mine = [c for c in course.conditions if c.left.free_symbols | c.right.free_symbols == {each}]
+    if not any(all(one.holds({each.name: at}) for one in mine) for at in divisors(numbers[0])):
+        raise RuleError(
+            f"the formulas for graph {course.graph.name} hold for no {each} that divides its counts",
+            expected=", ".join(one.text for one in mine if one.kind != "divides"),
+            got=f"divisors of {', '.join(map(str, numbers))}",
+            fix=f"give the length: every:{gcd(*numbers)}",
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +205,9 @@ class Course:
             RuleError: there is no one form for every value of the other counts.
         """
         shape = reduce(lambda shape, item: shape.at(*item), known.items(), self.shape)
-        return Course(self.graph, self.policy, shape, Former(shape, self.policy).form())
+        from symacct.peaks.cases import formed
+
+        return formed(self.graph, self.policy, shape)
 
     @cached_property
     def kept(self) -> dict[str, Expr]:
@@ -187,10 +222,16 @@ class Course:
         }
 
     @cached_property
-    def peaks(self) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
-        """Candidates for both peaks, of everything and of what is saved, in the symbols of the form."""
-        every, saved = (self.candidates(self.weighed(saved=flag)) for flag in (False, True))
-        return tuple(map(self.ring.expr, every)), tuple(map(self.ring.expr, saved))
+    def peaks(self) -> tuple[tuple[Poly, ...], tuple[Poly, ...]]:
+        """Candidates for both peaks, of everything and of what is saved, as polynomials of the plain ring."""
+        every, saved = (self.largest(self.weighed(saved=flag)) for flag in (False, True))
+        return every, saved
+
+    @cached_property
+    def outline(self) -> tuple[tuple[Poly, ...], tuple[Poly, ...]]:
+        """The same, with levels that another one may be as large as."""
+        every, saved = (self.levels(self.weighed(saved=flag)) for flag in (False, True))
+        return every, saved
 
     def weighed(self, *, saved: bool) -> Callable[[Size], Fraction]:
         """Return the function that says how many bytes an element takes; 0 for one that does not count."""
@@ -217,6 +258,11 @@ class Course:
         return Ring(self._formulas, self.starts(self.least))
 
     @cached_property
+    def plain(self) -> Ring:
+        """The same ring with sizes as they are, in which levels are added up."""
+        return Ring(self._formulas, self.starts(self.least), plain=True)
+
+    @cached_property
     def _formulas(self) -> tuple[Expr, ...]:
         found = dict.fromkeys((*(size.elements for size in self._sizes), *_turns(self.whole)))
         return tuple(dict.fromkeys(normal(substitute(e, self.shape.into)) for e in found))
@@ -227,18 +273,30 @@ class Course:
         Raises:
             RuleError: what depends on the iteration rises and falls again.
         """
-        key = tuple(map(weigh, self._sizes))
-        if key not in self._found:
-            self._found[key] = Contest(self.ring, self.counts).largest(self.levels(weigh))
-        return self._found[key]
+        return tuple(map(self.plain.from_starts, self.largest(weigh)))
 
-    def levels(self, weigh: Callable[[Size], Fraction]) -> tuple[Poly, ...]:
-        """Return levels of which the peak is the largest, many of them never.
+    def largest(self, weigh: Callable[[Size], Fraction]) -> tuple[Poly, ...]:
+        """Return the candidates as polynomials of the plain ring.
 
         Raises:
             RuleError: what depends on the iteration rises and falls again.
         """
-        return Composer(self.ring, weigh).piece(self.whole, self.shape.into).peaks
+        key = tuple(map(weigh, self._sizes))
+        if key not in self._found:
+            self._found[key] = Contest(self.plain, self.counts).largest(self.levels(weigh))
+        return self._found[key]
+
+    def levels(self, weigh: Callable[[Size], Fraction]) -> tuple[Poly, ...]:
+        """Return levels of which the peak is the largest, many of them never: polynomials of the plain ring.
+
+        Raises:
+            RuleError: what depends on the iteration rises and falls again.
+        """
+        return self.composed(Composer(self.plain, weigh))
+
+    def composed(self, composer: Composer) -> tuple[Poly, ...]:
+        """Return the levels that a composer finds."""
+        return composer.piece(self.whole, self.shape.into).peaks
 
     @cached_property
     def _found(self) -> dict[tuple[Fraction, ...], tuple[Poly, ...]]:
@@ -252,9 +310,17 @@ class Course:
         """Return a candidate as a formula in the sizes of the graph."""
         return self.restored(self.ring.expr(poly))
 
+    def formulas(self, weigh: Callable[[Size], Fraction]) -> tuple[Expr, ...]:
+        """Return the candidates as formulas in the sizes of the graph.
+
+        Raises:
+            RuleError: what depends on the iteration rises and falls again.
+        """
+        return tuple(self.restored(self.plain.expr(poly)) for poly in self.largest(weigh))
+
     def restored(self, expr: Expr) -> Expr:
         """Return a formula with what symbols stand for put back."""
-        return normal(substitute(expr, self.shape.back))
+        return substitute(expr, self.shape.back)
 
     @property
     def inputs(self) -> tuple[str, ...]:

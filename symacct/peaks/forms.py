@@ -18,10 +18,10 @@ from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr
 from symacct.errors import RuleError
 from symacct.peaks.folding import Event, Items, folded, loops, unfolded, written
-from symacct.peaks.induction import settled
+from symacct.peaks.induction import Settled, settled, zone_of
 from symacct.peaks.placement import placed
 from symacct.peaks.schedule import Schedule, scheduled, turn_symbol
-from symacct.peaks.shaping import completed, small_counts, varies
+from symacct.peaks.shaping import completed, derived_counts, reaching, small_counts, varies
 from symacct.peaks.timeline import choices_of
 
 if TYPE_CHECKING:
@@ -30,13 +30,12 @@ if TYPE_CHECKING:
     from sympy import Expr, Symbol
 
     from symacct.peaks.folding import Size
-    from symacct.peaks.induction import Settled, Zone
     from symacct.peaks.shaping import Shape
     from symacct.peaks.steps import Choices
     from symacct.policy import Checkpoint, Policy
 
-MOST_TURNS = 100
-"""How many turns of one loop are looked at before the search for those in the middle ends."""
+MOST_TURNS = 400
+"""How many turns of one loop, or of one segment, are looked at before the search for a middle ends."""
 
 MOST_ACTIONS = 60_000
 """How long a schedule may become in that search."""
@@ -52,9 +51,15 @@ MOST_RUNS, MOST_STEPS = 160, 24_000
 
 
 def few(counts: Iterable[Symbol], shape: Shape) -> bool:
-    """Say whether smaller values are looked at together; last segments and micro-batches come along."""
-    others = {*shape.shorter, *(one.name for one in shape.micro.free_symbols)}
-    return sum(one.name not in others for one in counts) <= MOST_LOWERED
+    """Say whether smaller values are looked at together; last segments and micro-batches come along.
+
+    So do counts that follow from others: the segments that 24 iterations make, k in each.
+    """
+    names = {one.name for one in counts}
+    made = {one: {free.name for free in shape.back[one].free_symbols} for one in names & shape.back.keys()}
+    follow = {one for one, free in made.items() if free and free <= names - {one}}
+    others = {*shape.shorter, *(one.name for one in shape.micro.free_symbols), *follow}
+    return sum(one not in others for one in names) <= MOST_LOWERED
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,17 +119,13 @@ class Former:
         middle = VARYING if varies(self.shape.graph) else 1
         while True:
             schedule = self.run(counts)
-            if not counts:
-                zones: Mapping[str, Zone] = {}
-                break
-            found = settled(schedule, middle)
+            found = settled(schedule, middle) if counts else Settled({}, (), {})
             if not found.short:
-                zones = found.zones
                 break
             counts = self._raised(counts, schedule, found)
-        forward, whole = folded(self.shape.graph, schedule, self.shape.cuts, counts, zones)
+        forward, whole = folded(self.shape.graph, schedule, self.shape.cuts, counts, found.zones)
         form = Form(forward, whole, counts, schedule.inputs, len(schedule.actions), {})
-        return replace(form, least=_Lower(self, form, zones, middle).least())
+        return replace(form, least=_Lower(self, form, found, _from(schedule, found)).least())
 
     def _raised(self, counts: dict[str, int], schedule: Schedule, found: Settled) -> dict[str, int]:
         """Return larger counts, those that a loop was too short for.
@@ -138,8 +139,10 @@ class Former:
                 if (old := counts.get(one.name)) is not None:
                     wanted = old + max(2, old // 3) if least is None else least
                     raised[one.name] = max(raised[one.name], wanted)
-        raised = completed(self.shape, raised)
-        if raised == counts or max(raised.values()) > MOST_TURNS or len(schedule.actions) > MOST_ACTIONS:
+        made = derived_counts(self.shape, raised)
+        most = max((turns for name, turns in raised.items() if name not in made), default=0)
+        raised = reaching(self.shape, raised)
+        if raised == counts or most > MOST_TURNS or len(schedule.actions) > MOST_ACTIONS:
             raise RuleError(
                 f"the schedule of graph {self.shape.graph.name} has no one form for every count",
                 where=", ".join(sorted({str(self.shape.back.get(str(c), c)) for c, _ in found.short})),
@@ -161,18 +164,23 @@ class Former:
 class _Lower:
     """Finds from which counts on a form holds: by induction, and for smaller ones by comparison."""
 
-    def __init__(self, former: Former, form: Form, zones: Mapping[str, Zone], middle: int) -> None:
+    def __init__(self, former: Former, form: Form, found: Settled, sure: Mapping[Symbol, int]) -> None:
         self.former = former
         self.form = form
-        self.zones = zones
-        self.middle = middle
+        self.zones = found.zones
+        self.middle = found.middle
+        self.tops = {one: self.form.at(one, low) for one, low in _hopeful(form.whole).items()}
+        self.sure = sure
         self.known: dict[tuple[int, ...], bool] = {}
 
     def least(self) -> dict[Symbol, int]:
         """Return the least value of each count."""
         hopeful = _hopeful(self.form.whole)
         ones = sorted(hopeful, key=str)
-        found = [self.form.at(one, hopeful[one]) for one in ones]
+        sure = {one: min(top, max(self.sure.get(one, top), hopeful[one])) for one, top in self.tops.items()}
+        if sure != self.tops and self._agrees(ones, tuple(sure[one] for one in ones)):
+            self.tops = sure  # a second run, at other counts, says the same
+        found = [self.tops[one] for one in ones]
         for at, one in enumerate(ones) if few(ones, self.former.shape) else ():
             while found[at] > hopeful[one] and self._holds(ones, found, at):
                 found[at] -= 1
@@ -180,8 +188,7 @@ class _Lower:
 
     def _holds(self, ones: Sequence[Symbol], found: Sequence[int], at: int) -> bool:
         """Say whether the form holds for one count less, whatever smaller ones the others have."""
-        tops = [self.form.at(one, low) for one, low in zip(ones, found, strict=True)]
-        ranges = [range(low, top + 1) for low, top in zip(found, tops, strict=True)]
+        ranges = [range(low, self.tops[one] + 1) for one, low in zip(ones, found, strict=True)]
         ranges[at] = range(found[at] - 1, found[at])
         runs = prod(map(len, ranges)) + len(self.known)
         if runs > MOST_RUNS or runs * self.form.length > MOST_STEPS:
@@ -198,7 +205,7 @@ class _Lower:
                 return bool(self.former.shape.shorter)
             counts = whole
             schedule = self.former.run(counts)
-            small = {one for one, at in given.items() if at < self.form.at(one, at)}
+            small = {one for one, at in given.items() if at < self.sure.get(one, self.form.at(one, at))}
             self.known[values] = self._settles(schedule, small) and self._same(schedule, counts)
         return self.known[values]
 
@@ -225,6 +232,28 @@ class _Lower:
             if not _alike(mine[0], mine[1], real, {**known, **turns}):
                 return False
         return True
+
+
+def _from(schedule: Schedule, found: Settled) -> dict[Symbol, int]:
+    """Return from which counts on induction says that a form holds, for those that it says so of.
+
+    A loop whose turns depend on the turn of another one says nothing of the counts of both.
+    """
+    least: dict[Symbol, int] = {}
+    marks = {mark for marks in {action.marks for action in schedule.actions} for mark in marks}
+    counts = {(zone_of(mark), mark.count) for mark in marks if not mark.count.is_Integer}
+    unsure: set[Symbol] = set()
+    for name, count in counts:
+        free = found.loops[name]
+        if len(free) != 1 or count.free_symbols != free:
+            unsure |= free
+            continue
+        (one,) = free
+        turns, value = found.zones[name].least + found.middle - 1, least.get(one, 1)
+        while int(evaluate(count, {one.name: value})) < turns:
+            value += 1
+        least[one] = value
+    return {one: value for one, value in least.items() if one not in unsure}
 
 
 def _hopeful(items: Items) -> dict[Symbol, int]:

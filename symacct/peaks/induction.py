@@ -10,8 +10,10 @@ largest age that was seen. Hence, for each loop:
 * forward is settled from turn ``m`` on, backward after ``t`` turns, both found and not assumed;
 * no storage is read more than ``a`` turns away from where it was made; what is read from outside the loop
   was made, and what comes from outside dies, within some turns of an end;
-* so all turns from ``m + a`` to ``n - 1 - t - a`` do, make and drop the same, however many there are; one
-  such turn in the middle is enough to know them all.
+* who keeps a storage for backward stands in its turn or up to ``a`` turns later: each turn from ``w`` on
+  wants the gradients that the next one does, and all but the last ``u`` run backward what the others do;
+* so all turns from ``max(m, w + a)`` to ``n - 1 - max(t, u + a)`` do, make and drop the same, however many
+  there are; one such turn in the middle is enough to know them all.
 
 A count too small for a turn in the middle is raised, up to a bound; where nothing settles there is no formula
 for every count, and the reader is told.
@@ -32,7 +34,7 @@ from symacct.algebra.symbols import as_expr
 from symacct.peaks.turns import BACKWARD, MICRO, turn_symbol
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Mapping
+    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
     from sympy import Expr, Symbol
 
@@ -74,11 +76,13 @@ class Settled:
         zones: by loop, those that have a turn in the middle everywhere they should.
         short: counts that are too small, with the number of turns that is needed, where that is known.
         loops: the symbols in the counts of each loop.
+        middle: how many turns in the middle are wanted.
     """
 
     zones: Mapping[str, Zone]
     short: tuple[tuple[Expr, int | None], ...]
     loops: Mapping[str, frozenset[Symbol]]
+    middle: int = 1
 
 
 def settled(schedule: Schedule, middle: int = 1) -> Settled:
@@ -123,8 +127,11 @@ class _Search:
         self.positions = [places[id(action.marks)] for action in schedule.actions]
         numbers = {marks: at for at, marks in enumerate(known)}
         self.names = _names(schedule, {key: numbers[marks] for key, marks in turns.items()})
+        self.ran = self._runs()
         self.settles: Counter[str] = Counter()  # turns before forward is settled
-        self.unwinds: Counter[str] = Counter()  # turns of backward before it is
+        self.frames: Counter[str] = Counter()  # turns before each wants the gradients that the next one does
+        self.unwinds: Counter[str] = Counter()  # turns of backward before it is settled
+        self.unlike: Counter[str] = Counter()  # turns of backward before each runs what the next one does
         self.ages: Counter[str] = Counter()
         self.starts: Counter[str] = Counter()  # turns near an end that are seen from outside the loop
         self.ends: Counter[str] = Counter()
@@ -132,7 +139,12 @@ class _Search:
     def found(self) -> Settled:
         """Return zones, and the counts that are too small."""
         for storage in self.schedule.storages:
-            if not storage.fixed and not storage.forever:
+            if storage.fixed or storage.forever:
+                continue
+            if storage.whole:  # no turn reads it last: both ends lie near an end of the loops they are in
+                for at in (storage.born, storage.last):
+                    self._note(map(_near, self.positions[at][1:]))
+            else:
                 self._lives(storage.born, storage.last)
         restless = self._boundaries()
         instances = tuple(self._instances())
@@ -146,7 +158,7 @@ class _Search:
             before = dict(zones)
             short = [one for each in instances for one in self._short(*each, restless, zones)]
             if zones == before:
-                return Settled(zones, tuple(dict.fromkeys(short)), loops)
+                return Settled(zones, tuple(dict.fromkeys(short)), loops, self.middle)
 
     def _short(
         self,
@@ -175,8 +187,9 @@ class _Search:
         """Return the turns of a loop that are apart; what runs again may stop early in its last turn."""
         loop = name.removesuffix(AGAIN)
         again = name.endswith((AGAIN, SEGMENTS))  # the last may stop early, or be shorter
-        first = max(self.settles[loop] + self.ages[loop], self.starts[loop])
-        return Zone(first, max(self.unwinds[loop] + self.ages[loop], self.ends[loop], int(again)))
+        first = max(self.settles[loop], self.frames[loop] + self.ages[loop], self.starts[loop])
+        unlike = max(self.unwinds[loop], 1) if name.endswith(AGAIN) else self.unlike[loop]
+        return Zone(first, max(self.unwinds[loop], unlike + self.ages[loop], self.ends[loop], int(again)))
 
     def _instances(self) -> Iterator[tuple[Marks, Mark, Place]]:
         """Yield every loop with a symbolic count, each time it runs, with the loops around it."""
@@ -212,6 +225,10 @@ class _Search:
                 found
             ):  # near by chance at one turn, it would not be at the next
                 found, self.middle = nearest, max(self.middle, 2)
+        self._note(found)
+
+    def _note(self, found: Iterable[tuple[str, str, int]]) -> None:
+        """Note how many turns lie between two places, or between one and an end."""
         for known, loop, turns in found:
             counter = getattr(self, known)
             counter[loop] = max(counter[loop], turns)
@@ -247,22 +264,48 @@ class _Search:
         for at, (one, other) in enumerate(pairwise(states)):
             if one[0] == other[0]:
                 self.settles[loop] = max(self.settles[loop], order[at])
+                self.frames[loop] = max(self.frames[loop], self._alike(group, order[: at + 1]))
                 self.ages[loop] = max(self.ages[loop], one[1])
                 return True
         return False
 
+    def _alike(self, group: Mapping[int, Boundary], order: Sequence[int]) -> int:
+        """Return the first of some turns from which on each wants the same gradients as the next one does."""
+        if not group[order[-1]].ordered:
+            return order[-1]
+        wanted = [[flag for _, _, flag in group[turn].held] for turn in order]
+        return next(turn for turn, flags in zip(order, wanted, strict=True) if flags == wanted[-1])
+
     def _backward(self, loop: str, group: Mapping[int, Boundary], turns: int, low: int) -> bool:
         """Find how many turns backward runs until what waits is the same, among frames that are."""
-        order = [turn for turn in sorted(group, reverse=True) if turn >= low]
+        order = [turn for turn in sorted(group, reverse=True) if turn >= low - 1]  # before and after each
         if not order:
             return True
         states = [self._state(group[turn]) for turn in order]
         for at, (one, other) in enumerate(itertools.pairwise(states)):
             if one[0] == other[0]:
                 self.unwinds[loop] = max(self.unwinds[loop], turns - 1 - order[at])
+                ran = [self.ran[self._turn(group[turn])] for turn in order[: at + 1]]
+                self.unlike[loop] = max(self.unlike[loop], next(k for k, r in enumerate(ran) if r == ran[-1]))
                 self.ages[loop] = max(self.ages[loop], one[1])
                 return True
         return False
+
+    def _turn(self, boundary: Boundary) -> tuple[tuple[str, int], ...]:
+        return tuple((place.loop, place.turn) for place in position(boundary.marks))
+
+    def _runs(self) -> dict[tuple[tuple[str, int], ...], set[str]]:
+        """Return which ops run backward in each turn, however deep inside it."""
+        labels: dict[Marks, set[str]] = defaultdict(set)
+        for action in self.schedule.actions:
+            if action.phase == "backward" and action.marks:
+                labels[action.marks].add(action.label)
+        found: dict[tuple[tuple[str, int], ...], set[str]] = defaultdict(set)
+        for marks, ran in labels.items():
+            turns = tuple((place.loop, place.turn) for place in position(marks))
+            for depth in range(1, len(turns) + 1):
+                found[turns[:depth]] |= ran
+        return found
 
     def _state(self, boundary: Boundary) -> tuple[Hashable, int]:
         """Return what lives on, told by maker and age, and the largest age."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import prod
+from operator import mul
 from typing import TYPE_CHECKING
 
 from symacct.algebra.evaluate import evaluate, names_of
@@ -33,6 +34,8 @@ Side = tuple["Sequence[Poly]", "Expr"]
 
 def check(course: Course, every: Side, saved: Side, kept: Expr, conditions: Sequence[Condition]) -> None:
     """Compare both peaks and what is kept when forward ends, in bytes, at points of their domain.
+
+    Candidates are polynomials of the course's plain ring.
 
     Raises:
         DisagreementError: one is lower than it can be.
@@ -102,12 +105,14 @@ def _added(found: dict[str, int], formulas: Mapping[str, Expr], point: Mapping[s
 
 def _largest(course: Course, side: Side, point: Mapping[str, int]) -> int | Fraction:
     """Return the largest of the candidates at a point, with what they stand on."""
-    polys, beside = side
+    ring, (polys, beside) = course.plain, side
     monomials = dict.fromkeys(powers for poly in polys for powers in poly)
     used = {at for powers in monomials for at, power in enumerate(powers) if power}
-    values = {at: _number(course.ring.bases[at], point) - course.ring.least[at] for at in used}
+    values = {at: _number(ring.bases[at], point) - ring.least[at] for at in used}
     worth = {p: prod(values[at] ** n for at, n in enumerate(p) if n) for p in monomials}
-    return max(sum(c * worth[p] for p, c in poly.items()) for poly in polys) + _number(beside, point)
+    levels: list[int | Fraction]
+    levels = [sum(map(mul, poly.values(), map(worth.__getitem__, poly))) for poly in polys]
+    return max(levels) + _number(beside, point)
 
 
 def _number(expr: Expr, point: Mapping[str, int]) -> int | Fraction:

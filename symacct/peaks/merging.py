@@ -92,24 +92,30 @@ def _same_sums(course: Course, small: Course, known: Mapping[Symbol, int]) -> bo
 
 
 def _bound(expr: Expr, course: Course, known: Mapping[Symbol, int]) -> Expr:
-    """Return a formula of a course with counts bound; a length stands in it as the last one and the gap."""
+    """Return a formula of a course with counts bound."""
+    return substitute(expr, _means(course, known))
+
+
+def _means(course: Course, known: Mapping[Symbol, int]) -> dict[str, Expr]:
+    """Return what counts are when some are bound; a length stands in formulas as the last one and the gap."""
     values = {one.name: as_expr(value) for one, value in known.items()}
     for one, value in known.items():
         whole = course.shape.into.get(one.name)
         if whole is not None and len(gaps := whole.free_symbols - set(known)) == 1:
             (gap,) = gaps
             values[gap.name] = normal(value - substitute(whole - gap, values))
-    return normal(substitute(expr, values))
+    return values
 
 
 def _same_peaks(
     course: Course, small: Course, known: Mapping[Symbol, int], counts: Mapping[Symbol, int]
 ) -> bool:
-    for mine, theirs in zip(course.peaks, small.peaks, strict=True):
-        left, right = [_bound(expr, course, known) for expr in mine], list(theirs)
-        starts = small.starts(counts)
-        ring = Ring([*left, *right], starts)
-        contest = Contest(ring, tuple(starts))
-        if not contest.same([ring.poly(e) for e in left], [ring.poly(e) for e in right]):
-            return False
-    return True
+    values = _means(course, known)
+    means = {base: substitute(base, values) for base in course.plain.bases}
+    starts = small.starts(counts)
+    ring = Ring([*means.values(), *small.plain.bases], starts, plain=True)
+    contest = Contest(ring, tuple(starts))
+    return all(
+        contest.same(ring.reread(mine, course.plain, means), ring.reread(theirs, small.plain, {}))
+        for mine, theirs in zip(course.peaks, small.outline, strict=True)
+    )

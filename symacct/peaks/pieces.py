@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from symacct.algebra.evaluate import substitute
 from symacct.algebra.maxima import undominated
 from symacct.algebra.normal import normal
-from symacct.algebra.sparse import Poly, degree, nonnegative, plus, product, put_in, whole
+from symacct.algebra.sparse import Poly, degree, plus, product, put_in, whole
 from symacct.algebra.summation import bernoulli
 from symacct.errors import RuleError
 from symacct.peaks.folding import Event
@@ -50,6 +50,7 @@ class Composer:
     def __init__(self, ring: Ring, weigh: Callable[[Size], Fraction]) -> None:
         self.ring = ring
         self.weigh = weigh
+        self.weights: dict[Size, tuple[Fraction, tuple[str, ...]]] = {}
         self.known: dict[tuple[Size, tuple[tuple[str, Expr], ...]], Poly] = {}
 
     def piece(self, items: Items, known: Mapping[str, Expr]) -> Piece:
@@ -71,16 +72,16 @@ class Composer:
 
     def size(self, size: Size, known: Mapping[str, Expr]) -> Poly:
         """Return the bytes of a storage."""
-        weight = self.weigh(size)
+        if size not in self.weights:
+            free = sorted(one.name for one in size.elements.free_symbols)
+            self.weights[size] = self.weigh(size), tuple(free)
+        weight, names = self.weights[size]
         if not weight:
             return {}
-        inside = tuple(
-            (s.name, known[s.name]) for s in sorted(size.elements.free_symbols, key=str) if s.name in known
-        )
-        key = (size, inside)
+        key = (size, tuple((name, known[name]) for name in names if name in known))
         if key not in self.known:
-            elements = substitute(size.elements, dict(inside)) if inside else size.elements
-            self.known[key] = {p: whole(c * weight) for p, c in self.ring.poly(normal(elements)).items()}
+            elements = substitute(size.elements, dict(key[1]))
+            self.known[key] = {p: whole(c * weight) for p, c in self.ring.poly(elements).items()}
         return self.known[key]
 
     def loop(self, loop: Loop, known: Mapping[str, Expr]) -> Piece:
@@ -139,12 +140,13 @@ class Composer:
             return [first, last]
         step = plus(put_in(level, at, plus(e, one)), level, -1)
         bend = plus(put_in(step, at, plus(e, one)), step, -1)
-        if nonnegative(bend) or nonnegative({p: -c for p, c in step.items()}):
+        if self.ring.nonnegative(bend) or self.ring.nonnegative({p: -c for p, c in step.items()}):
             return [first, last]
-        if nonnegative(step):
+        if self.ring.nonnegative(step):
             return [last]
         ends = put_in(step, at, plus(total, one, -1))
-        if degree(level, at) == 2 and nonnegative({p: -c for p, c in bend.items()}) and nonnegative(ends):
+        falls = self.ring.nonnegative({p: -c for p, c in bend.items()})
+        if degree(level, at) == 2 and falls and self.ring.nonnegative(ends):
             return [last]  # its steps become smaller, and the last of them still goes up
         raise _humped(name)
 

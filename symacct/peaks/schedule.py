@@ -72,4 +72,4 @@ class Run(BackwardRun):
     def _end_micro_batch(self) -> None:
         """Let go of the loss, its cotangent and held outputs: only gradients outlive a micro-batch."""
         for storage in self.ending:
-            storage.forever, storage.last = False, len(self.actions) - 1
+            storage.forever, storage.whole, storage.last = False, True, len(self.actions) - 1

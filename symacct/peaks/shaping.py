@@ -42,6 +42,7 @@ class Shape:
         micro: the number of micro-batches.
         conditions: what must hold beside the counts.
         shorter: for a symbol that stands for a last segment, the one that stands for all others.
+        residues: for a symbol that stands for a last segment, the number of iterations of all others.
     """
 
     graph: Graph
@@ -52,6 +53,7 @@ class Shape:
     micro: Expr
     conditions: tuple[Condition, ...]
     shorter: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    residues: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
 
     def at(self, one: Symbol, value: int) -> Shape:
         """Return the shape with an integer in the place of a count."""
@@ -68,6 +70,7 @@ class Shape:
             cuts=MappingProxyType(cuts),
             into=MappingProxyType({name: substitute(e, known) for name, e in self.into.items()}),
             micro=substitute(self.micro, known),
+            residues=MappingProxyType({n: size for n, size in self.residues.items() if n != one.name}),
         )
 
 
@@ -97,6 +100,7 @@ def shaped(graph: Graph, policy: Policy, most: int, *, uneven: bool = False) -> 
         micro,
         tuple(making.conditions),
         MappingProxyType(making.shorter),
+        MappingProxyType(making.residues),
     )
 
 
@@ -112,6 +116,7 @@ class _Making:
         self.back: dict[str, Expr] = {}
         self.conditions = list(graph.conditions)
         self.shorter: dict[str, str] = {}
+        self.residues: dict[str, int] = {}
         self.ways = ways(graph, policy.checkpoint)
         self.layered = structure(graph).several
         self.written = self._written_out(graph)
@@ -298,9 +303,17 @@ class _Making:
 
     def _unequal(self, count: Expr, whole: Expr, size: Expr) -> Cut:
         """Return segments of which the last one has between one iteration and as many as the others."""
-        length = size if size.is_Symbol else self.stand(size, "segment")
+        few = size.is_Integer and int(size) <= self.most
+        length = size if size.is_Symbol or few else self.stand(size, "segment")
         segments = self.stand(ceiling(whole / size), "segments")
         last = normal(whole - (ceiling(whole / size) - 1) * size)
+        if few:
+            short = last if last.is_Integer else self.stand(last, "rest")
+            if short.is_Symbol:
+                self.residues[short.name] = int(size)
+            if count.is_Symbol:
+                self.into[count.name] = normal((segments - 1) * size + short)
+            return Cut(segments, size, short)
         rest = self.stand(last, "rest")
         self.shorter[rest.name] = length.name
         if length.name not in self.into:
@@ -346,7 +359,7 @@ def varies(graph: Graph) -> bool:
     return any(indices & dim.free_symbols for t in graph.tensors.values() for dim in t.dims)
 
 
-FIRST_TURNS, FIRST_MICRO = 5, 3
+FIRST_TURNS, FIRST_MICRO = 4, 3
 """Counts that the search begins with: two first turns, one in the middle and two last ones are the rule."""
 
 
@@ -389,6 +402,18 @@ def completed(shape: Shape, counts: Mapping[str, int]) -> dict[str, int]:
         if size < rest:
             found |= {one.name: found[one.name] + rest - size for one in cut.size.free_symbols}
     return found | derived_counts(shape, found)
+
+
+def reaching(shape: Shape, counts: Mapping[str, int]) -> dict[str, int]:
+    """Return completed counts, with more segments where a count that these make up is to be larger."""
+    found = completed(shape, counts)
+    for repeat in outermost(shape.graph):
+        cut = shape.cuts.get(repeat.name)
+        names = {one.name for one in repeat.count.free_symbols}
+        more = [one.name for one in cut.segments.free_symbols] if cut is not None else []
+        while more and any(found[name] < counts[name] for name in names & counts.keys()):
+            found = completed(shape, found | {name: found[name] + 1 for name in more})
+    return found
 
 
 def derived_counts(shape: Shape, counts: Mapping[str, int]) -> dict[str, int]:

@@ -37,6 +37,7 @@ class Storage:
         born: the step that made it.
         last: the last step that reads it.
         forever: whether it outlives the schedule.
+        whole: whether it lives to the end of its micro-batch, whatever runs last there.
     """
 
     tensor: Tensor
@@ -47,6 +48,7 @@ class Storage:
     born: int = -1
     last: int = -1
     forever: bool = False
+    whole: bool = False
 
     @property
     def dtype(self) -> str:

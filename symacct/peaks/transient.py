@@ -39,7 +39,7 @@ def transients(course: Course, weigh: Callable[[Size], Fraction]) -> tuple[tuple
     place = ring.places[tag]
     ring.least[place] = 0
     unit: Poly = {tuple(int(at == place) for at in range(len(ring.bases))): 1}
-    peaks = Tagged(ring, weigh, unit).piece(course.whole, course.shape.into).peaks
+    peaks = course.composed(Tagged(ring, weigh, unit))
     pairs = [_split(poly, place) for poly in peaks]
     needed = Contest(ring, course.counts).largest([whole for whole, _ in pairs])
     kept = _distinct(pairs, needed)

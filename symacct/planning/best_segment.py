@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from sympy import Expr, Symbol
 
     from symacct.account import Account
+    from symacct.planning.best_integer import BestInteger
     from symacct.planning.best_points import Curve
 
 PEAK = "memory.peak"
@@ -65,6 +66,14 @@ class Best:
     nothing_saved: tuple[Case, ...]
     apart: tuple[int, int]
     notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BestLength:
+    """The best length of a segment by regions; and the best integer, where the sizes are bound."""
+
+    best: Best
+    integer: BestInteger | None = None
 
 
 def best_segment(account: Account, quantity: str = PEAK) -> Best:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from symacct.account import Account, derive
 from symacct.algebra.evaluate import check_sizes, names_of
 from symacct.algebra.symbols import as_expr
+from symacct.alternatives import ADAPTERS
 from symacct.displayed import Displayed
 from symacct.errors import SizeError, SymacctError
 from symacct.nodes import Repeat, walk
-from symacct.planning.fit_changes import ADAPTERS, Static, statics
+from symacct.planning.fit_changes import Static, statics
 from symacct.planning.fit_checkpoints import checkpoints
 from symacct.planning.fit_options import Option, Step, named, ranked, relative
 from symacct.planning.fit_room import Room, room_of
@@ -291,7 +292,7 @@ def _tried(step: Step, found: _Found, told: Callable[[str], None]) -> list[Optio
 
 def _full(changes: Sequence[str]) -> bool:
     """Say whether every parameter that was to be trained still is."""
-    return ADAPTERS not in changes
+    return ADAPTERS.name not in changes
 
 
 def _all(

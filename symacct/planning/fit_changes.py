@@ -5,21 +5,21 @@ Changes to the static state come first: no micro-batch and no checkpoint mends t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 from symacct.account import Account
-from symacct.adapters import Lora
 from symacct.algebra.evaluate import names_of
+from symacct.alternatives import FUSED, OFFLOAD, STATES
 from symacct.errors import SizeError, SymacctError
 from symacct.planning.entries import fraction
 from symacct.planning.fit_peak import HOST
-from symacct.policy import DTYPE_BITS, precision
+from symacct.policy import DTYPE_BITS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from sympy import Expr
 
@@ -27,24 +27,11 @@ if TYPE_CHECKING:
     from symacct.policy import Policy
 
 STATIC = ("parameters", "gradients", "master", "optimizer")
-EIGHT, FUSED, OFFLOAD, PURE, ADAPTERS = (
-    "8-bit states",
-    "fused update",
-    "states on the host",
-    "bf16-pure",
-    "LoRA",
-)
-WORDS: Mapping[str, str] = {
-    EIGHT: "optimizer adam8bit: states in 8 bits, one fp32 scale for each block",
-    FUSED: "each gradient updates its parameter as it comes, and is dropped: no gradients are kept",
-    OFFLOAD: "master copy and states of the optimizer in the memory of the host, and the update there",
-    PURE: "precision bf16-pure: states in bf16, no master copy",
-    ADAPTERS: "r=16 on q,v: the weights are frozen, adapters alone are trained (another method)",
-}
+NO_OPTIMIZER = {FUSED.name: "there is no separate update", OFFLOAD.name: "there is no optimizer"}
+"""What has no meaning where nothing is updated, and why."""
+CHANGES = {change.name: change for change in STATES}
+WORDS: Mapping[str, str] = {name: change.meaning for name, change in CHANGES.items()}
 """Changes to the static state, with what they mean."""
-BYTES_OF_8 = ("adam", "adamw")
-"""Optimizers whose states adam8bit keeps in 8 bits."""
-RANK = Lora(16)
 LEAST_GAIN = Fraction(1, 100)
 """A pair is of use where it holds less than either change alone by this share of what was asked."""
 
@@ -83,50 +70,22 @@ class Static:
     @property
     def offload(self) -> bool:
         """Whether states are on the host."""
-        return OFFLOAD in self.changes
+        return OFFLOAD.name in self.changes
 
 
 def changed(policy: Policy, change: str) -> Policy | str:
     """Return a policy with one change to the static state, or why it has no meaning.
 
     >>> from symacct.policy import Policy
-    >>> changed(Policy(optimizer="adamw"), EIGHT).optimizer, changed(Policy(optimizer="sgd"), EIGHT)
+    >>> name = "8-bit states"
+    >>> changed(Policy(optimizer="adamw"), name).optimizer, changed(Policy(optimizer="sgd"), name)
     ('adam8bit', 'sgd has no states that adam8bit keeps in 8 bits')
     """
     if policy.workload != "train":
         return "nothing is trained"
-    return CHANGED[change](policy)
-
-
-def _eight(policy: Policy) -> Policy | str:
-    if policy.optimizer not in BYTES_OF_8:
-        return f"{policy.optimizer or 'no optimizer'} has no states that adam8bit keeps in 8 bits"
-    return replace(policy, optimizer="adam8bit")
-
-
-def _fused(policy: Policy) -> Policy | str:
-    if policy.update == "fused" or policy.optimizer is None:
-        return "there is no separate update"
-    if policy.accumulate != 1 or policy.grads == "kept":
-        return "gradients of several micro-batches, or kept ones, are added up before the update"
-    return replace(policy, update="fused")
-
-
-def _offload(policy: Policy) -> Policy | str:
-    return "there is no optimizer" if policy.optimizer is None else policy
-
-
-def _pure(policy: Policy) -> Policy | str:
-    return replace(policy, precision=precision("bf16-pure"))
-
-
-def _adapters(policy: Policy) -> Policy | str:
-    return "adapters are trained already" if policy.lora is not None else replace(policy, lora=RANK)
-
-
-CHANGED: Mapping[str, Callable[[Policy], Policy | str]] = {
-    EIGHT: _eight, FUSED: _fused, OFFLOAD: _offload, PURE: _pure, ADAPTERS: _adapters,
-}  # fmt: skip
+    if policy.optimizer is None and change in NO_OPTIMIZER:
+        return NO_OPTIMIZER[change]
+    return CHANGES[change].of(policy)
 
 
 def statics(
@@ -188,7 +147,7 @@ def static(account: Account, sizes: Mapping[str, int], changes: tuple[str, ...],
     bound = account.bind(sizes) if sizes else account
     formulas = [(p, account[f"memory.{p}"].expr) for p in STATIC if account.has(f"memory.{p}")]
     values = {part: _value(bound, f"memory.{part}") for part, _ in formulas}
-    moved = HOST if OFFLOAD in changes else ()
+    moved = HOST if OFFLOAD.name in changes else ()
     parts = tuple((part, Fraction(0) if part in moved else value) for part, value in values.items())
     whole = sum((value for _, value in parts), Fraction(0))
     host = sum((values.get(part, Fraction(0)) for part in moved), Fraction(0))

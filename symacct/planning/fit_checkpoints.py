@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from symacct.account import Account
 from symacct.algebra.evaluate import evaluate
+from symacct.alternatives import CHECKPOINTS
 from symacct.errors import RuleError, SymacctError
 from symacct.peaks.layers import layer_counts
 from symacct.planning.entries import fraction
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from symacct.planning.fit_changes import Static
     from symacct.planning.fit_options import Step
 
-TRIED = ("selective:core", "every:1", "sqrt", "store-nothing")
 FEW = 12
 """Counts of iterations up to this are tried with every length of a segment."""
 LENGTH = "k"
@@ -35,7 +35,7 @@ def checkpoints(step: Step, asked: Static) -> tuple[list[Checkpoint], list[tuple
     found, unfit = [mine], []
     if not step.account.trains:
         return found, []
-    for name in TRIED:
+    for name in CHECKPOINTS:
         one = checkpoint(name)
         if one == mine:
             continue

@@ -61,6 +61,11 @@ class Option:
     seconds: Fraction | None = None
     relative: Fraction | None = None
 
+    @property
+    def bound(self) -> str:
+        """Whether the bytes are a lower bound, as of several devices, or exact."""
+        return "≥" if self.devices > 1 else ""
+
 
 class Step:
     """A step of a graph, all sizes bound but the micro-batch, and the ways to change it.

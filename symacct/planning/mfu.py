@@ -70,6 +70,11 @@ class Utilisation(Displayed):
     counted: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
 
+    @property
+    def quantities(self) -> dict[str, Entry]:
+        """The numbers, by name."""
+        return {entry.name: entry for entry in self.entries}
+
     def __getitem__(self, name: str) -> Entry:
         """Return a number by name.
 

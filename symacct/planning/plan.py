@@ -63,6 +63,11 @@ class Plan(Displayed):
         """Return the names of the numbers."""
         return tuple(entry.name for entry in self.entries)
 
+    @property
+    def quantities(self) -> dict[str, Entry]:
+        """The numbers, by name."""
+        return {entry.name: entry for entry in self.entries}
+
     def __getitem__(self, name: str) -> Entry:
         """Return a number by name.
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from symacct.algebra.normal import normal
 from symacct.displayed import Displayed
+from symacct.planning.best_segment import BestLength
 
 if TYPE_CHECKING:
     from sympy import Expr
@@ -25,6 +27,13 @@ TOUCHES = "left - right is 0 within the interval, without a change of sign"
 NO_VALUE = "a side has no real value"
 ENDS = "a side begins or ends to have a value"
 POLE = "there is no value: a divisor is 0"
+
+
+class Run(NamedTuple):
+    """Integers next to each other; without a last one where they have no end."""
+
+    first: int
+    last: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +94,31 @@ class Solution(Displayed):
     def smallest(self) -> int | None:
         """The smallest integer of the answer."""
         return self.ranges[0][0] if self.ranges else None
+
+    @property
+    def integers(self) -> tuple[Run, ...]:
+        """The runs of integers of the answer."""
+        return tuple(Run(*one) for one in self.ranges)
+
+    @property
+    def left(self) -> Expr:
+        """The left side of the condition, in base units."""
+        return normal(self.asked.left)
+
+    @property
+    def right(self) -> Expr:
+        """The right side."""
+        return normal(self.asked.right)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """How the question was read, and what a reader of the answer should know."""
+        return (*self.asked.notes, *self.notes)
+
+    @property
+    def best_length(self) -> BestLength | None:
+        """The best length of a segment, and the best integer of it; None where none is asked for."""
+        return None if self.segment is None else BestLength(self.segment, self.whole)
 
     @property
     def values(self) -> tuple[Expr | Root, ...]:

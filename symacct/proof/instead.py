@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sympy import Integer, Max, Min, Rational, fraction
 
+from symacct.algebra.condition import Condition
 from symacct.algebra.evaluate import evaluate, names_of, substitute
 from symacct.algebra.leading import leading_term
 from symacct.algebra.normal import is_zero, normal
@@ -44,6 +45,11 @@ class Threshold:
     start: Expr | None
     condition: Expr
 
+    @property
+    def where(self) -> Condition:
+        """Where the error is below."""
+        return Condition("at_least", self.condition, ZERO)
+
 
 @dataclass(frozen=True, slots=True)
 class LeadingOrder:
@@ -79,6 +85,11 @@ class Instead:
     ratio: Expr | None
     bound: str | None
     leading: tuple[LeadingOrder, ...]
+
+    @property
+    def equal(self) -> bool:
+        """Whether the two sides are equal."""
+        return is_zero(self.difference)
 
 
 def instead(exact: Expr, claim: Expr, box: Domain, ways: tuple[tuple[str, ...], ...]) -> Instead:

@@ -68,6 +68,11 @@ class Judged:
     amount: Amount | None = None
     right: Amount | None = None
 
+    @property
+    def text(self) -> str:
+        """The claim, or the calculation."""
+        return self.stated.claim or self.stated.calc
+
 
 def judge_file(file: ClaimFile, dirs: Sequence[str | Path] = ()) -> tuple[Judged, ...]:
     """Return every claim of a file, judged; paths of graphs and machines start from the file's folder.

@@ -12,6 +12,7 @@ from symacct.account import Account
 from symacct.algebra.normal import is_zero, normal, total
 from symacct.algebra.tables import build
 from symacct.algebra.terms import read
+from symacct.alternatives import READINGS
 from symacct.claims import Claim, resolve
 from symacct.claims.check import walk
 from symacct.errors import SymacctError
@@ -31,20 +32,6 @@ if TYPE_CHECKING:
     from symacct.terms import Term
 
 NUMBERED = re.compile(r"_\d+$")
-VARIATIONS: tuple[tuple[str, dict[str, object], dict[str, object]], ...] = (
-    ("the gradient of the input is formed (--input-grad)", {"input_grad": True}, {}),
-    ("attention counts the pairs that its mask allows (--attention exact)", {}, {"attention": "exact"}),
-    ("attention counts half of the pairs (--attention half)", {}, {"attention": "half"}),
-    ("products between activations are left out", {}, {"attention": "none"}),
-    ("lookups are priced as products with one-hot rows", {}, {"embedding": "matmul"}),
-    ("parameters used elementwise are priced like matmul weights (palm)", {}, {"vectors": "matmul"}),
-    ("the product with the vocabulary is left out", {}, {"head": "left out"}),
-    ("a sum of n terms costs n - 1 (--convention strict)", {}, {"strict": True}),
-    ("masks take one byte and statistics are left out (--saves paper)", {"saves": "paper"}, {}),
-    ("each op's output is saved (--saves lecture)", {"saves": "lecture"}, {}),
-    ("what eager torch keeps is saved (--saves torch)", {"saves": "torch"}, {}),
-)
-"""Choices under which a claim may hold: the words, and what changes of the policy and of the convention."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +53,7 @@ class Part:
 
 def variations(claim: Claim, account: Account, domain: Domain, facts: Facts) -> Iterator[str]:
     """Yield the choices under which both sides of a claim would be equal."""
-    for words, policy, convention in VARIATIONS:
+    for words, policy, convention in READINGS:
         other = Account(
             account.source,
             replace(account.policy, **policy),  # type: ignore[arg-type]

@@ -91,6 +91,23 @@ class Verdict(Displayed):
         return exact_and_claimed(self.claim)[0] is self.claim.right
 
     @property
+    def claimed(self) -> str:
+        """The claim, or where it is about a threshold all of it."""
+        return (self.threshold.text if self.threshold else self.claim.text).strip()
+
+    @property
+    def in_full(self) -> str:
+        """The claim as it was read, in full."""
+        from symacct.proof.read_line import read_line
+
+        return read_line(self)
+
+    @property
+    def derived_side(self) -> str:
+        """Which side is derived: left or right."""
+        return "right" if self.turned else "left"
+
+    @property
     def weaker(self) -> tuple[str, ...]:
         """What is proved in a weaker sense: leading order, an upper or a lower bound."""
         if self.instead is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sympy import Add, Mul, Rational, sqrt
 
@@ -96,27 +96,6 @@ def integer_lines(found: BestInteger) -> list[str]:
 
 def _bytes(value: Fraction) -> str:
     return f"{int(value):,} byte" if value.denominator == 1 else f"{value} byte"
-
-
-def best_record(found: Best, whole: BestInteger | None, order: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the best length of a segment by regions, and the best integer."""
-    cases = [
-        {
-            "k": shown(case.k, order),
-            "where": [str(one) for one in case.conditions],
-            "peak": [shown(one, order) for one in case.peaks],
-            "saves": case.saves,
-        }
-        for case in found.cases
-    ]
-    integer = whole and {
-        "k": str(whole.k),
-        "peak": str(whole.peak),
-        "divisor": [str(one) for one in whole.divisor],
-        "root": [str(one) for one in whole.root],
-        "without": str(whole.plain),
-    }
-    return {"name": found.name, "cases": cases, "notes": list(found.notes), "integer": integer}
 
 
 def shown(expr: Expr, order: Sequence[str] = ()) -> str:

@@ -1,14 +1,13 @@
-"""A comparison for people and as a record."""
+"""A comparison for people."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from symacct.algebra.normal import normal
 from symacct.printers import text
 from symacct.report.conditions import listed
 from symacct.report.facts import Fact
-from symacct.report.verdict_record import formula, point_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,31 +74,3 @@ def _point(point: Counterexample, unit: str) -> str:
     at = ", ".join(f"{name} = {size:,}" for name, size in point.sizes)
     unit = "" if unit == "1" else f" {unit}"
     return f"{at}: A {text(point.left)}{unit}, B {text(point.right)}{unit}"
-
-
-def comparison_record(found: Comparison, order: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return a comparison; formulas have ``expr``, ``unit`` and ``latex``."""
-    unit = str(found.unit)
-    terms = [
-        {"label": one.label, "a": text(one.left, order), "b": text(one.right, order)} for one in found.parts
-    ]
-    return {
-        "a": formula(found.left, unit, order),
-        "b": formula(found.right, unit, order),
-        "when": listed(found.when, order),
-        "notes": list(found.notes),
-        "difference": (formula(found.difference, unit, order) or {}) | {"terms": terms},
-        "ratio": formula(found.ratio, "1", order),
-        "limits": {name: text(limit, order) for name, limit in found.limits},
-        "larger": found.larger,
-        "crossings": [
-            {
-                "size": one.name,
-                "value": text(one.value, order),
-                "larger_above": {True: "a", False: "b", None: None}[one.above],
-            }
-            for one in found.crossings
-        ],
-        "a_larger_at": point_record(found.a_larger),
-        "b_larger_at": point_record(found.b_larger),
-    }

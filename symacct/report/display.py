@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from symacct.errors import UsageError
+from symacct.report.blocks import Told, markdown_of, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from symacct.evaluation.roofline import Roofline
     from symacct.planning.fit import Fit
@@ -16,13 +16,9 @@ if TYPE_CHECKING:
     from symacct.planning.plan import Plan
     from symacct.planning.solve_answer import Solution
     from symacct.proof.verdict import Verdict
-    from symacct.report.facts import Fact
+    from symacct.report.blocks import Block
 
 WIDTH = 100
-MARKS = re.compile(r"([\\*_<>`])")
-
-Shown = tuple[str, str]
-"""Text, and Markdown."""
 
 
 def bundle(result: Any) -> dict[str, str]:
@@ -43,69 +39,47 @@ def bundle(result: Any) -> dict[str, str]:
     name = type(result).__name__
     if name not in SHOWN:
         raise UsageError(f"a {name} is no result", expected=", ".join(sorted(SHOWN)), got=name)
-    text, markdown = SHOWN[name](result)
-    return {"text/plain": text, "text/markdown": markdown}
+    plain, math = (SHOWN[name](result, math=flag) for flag in (False, True))
+    return {"text/plain": text_of(plain, WIDTH), "text/markdown": markdown_of(math)}
 
 
-def escaped(facts: Sequence[Fact]) -> str:
-    """Return facts as Markdown, in which every sign outside formulas stands for itself."""
-    from symacct.report.facts import Fact, as_markdown
-
-    return as_markdown([
-        Fact(_plain(one.word), _plain(one.said), tuple(map(_plain, one.below))) for one in facts
-    ])  # fmt: skip
-
-
-def _plain(said: str) -> str:
-    r"""Return a text with what Markdown would read as a mark escaped, except inside formulas.
-
-    >>> print(_plain("6*B*D is $6 B_{1} D$"))
-    6\*B\*D is $6 B_{1} D$
-    """
-    parts = said.split("$")
-    return "$".join(MARKS.sub(r"\\\1", one) if place % 2 == 0 else one for place, one in enumerate(parts))
-
-
-def _verdict(verdict: Verdict) -> Shown:
-    from symacct.report.facts import as_text
+def _verdict(verdict: Verdict, *, math: bool) -> list[Block]:
     from symacct.report.verdict import facts_of
 
-    plain, math = (facts_of(verdict, None, math=flag)[1:] for flag in (False, True))
-    return as_text(plain, WIDTH), escaped(math)
+    return [Told(tuple(facts_of(verdict, None, math=math)[1:]), plain=True)]
 
 
-def _solution(found: Solution) -> Shown:
-    from symacct.report.facts import as_text
+def _solution(found: Solution, *, math: bool) -> list[Block]:
     from symacct.report.solve import facts_of
 
-    return as_text(facts_of(found), WIDTH), escaped(facts_of(found, math=True))
+    return [Told(tuple(facts_of(found, math=math)), plain=True)]
 
 
-def _plan(made: Plan) -> Shown:
-    from symacct.report.plan import plan_markdown, plan_text
+def _plan(made: Plan, *, math: bool) -> list[Block]:
+    from symacct.report.plan import blocks
 
-    return plan_text(made, WIDTH), plan_markdown(made)
-
-
-def _fit(found: Fit) -> Shown:
-    from symacct.report.fit import fit_markdown, fit_text
-
-    return fit_text(found, WIDTH), fit_markdown(found)
+    return blocks(made, math=math)
 
 
-def _utilisation(made: Utilisation) -> Shown:
-    from symacct.report.mfu import mfu_markdown, mfu_text
+def _fit(found: Fit, *, math: bool) -> list[Block]:
+    from symacct.report.fit import blocks
 
-    return mfu_text(made, WIDTH), mfu_markdown(made)
-
-
-def _roofline(made: Roofline) -> Shown:
-    from symacct.report.roofline import Page, markdown, rendered
-
-    return rendered([Page(made)], WIDTH), markdown([Page(made, math=True)])
+    return blocks(found, math=math)
 
 
-SHOWN: dict[str, Callable[[Any], Shown]] = {
+def _utilisation(made: Utilisation, *, math: bool) -> list[Block]:
+    from symacct.report.mfu import blocks
+
+    return blocks(made, math=math)
+
+
+def _roofline(made: Roofline, *, math: bool) -> list[Block]:
+    from symacct.report.roofline import blocks
+
+    return blocks([made], math=math)
+
+
+SHOWN: dict[str, Callable[..., list[Block]]] = {
     "Fit": _fit,
     "Plan": _plan,
     "Roofline": _roofline,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from sympy import Expr
 
     from symacct.account import Account
+
+
+MARKS = re.compile(r"([\\*_<>`])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,3 +95,20 @@ def as_markdown(facts: Iterable[Fact]) -> str:
             lines += ["", f"**{fact.said}**", ""]
         lines += [f"  - {below.strip()}" for below in fact.below]
     return "\n".join(line for place, line in enumerate(lines) if line or (place and lines[place - 1]))
+
+
+def escaped(facts: Iterable[Fact]) -> str:
+    """Return facts as Markdown, in which every sign outside formulas stands for itself."""
+    return as_markdown([
+        Fact(_plain(one.word), _plain(one.said), tuple(map(_plain, one.below))) for one in facts
+    ])  # fmt: skip
+
+
+def _plain(said: str) -> str:
+    r"""Return a text with what Markdown would read as a mark escaped, except inside formulas.
+
+    >>> print(_plain("6*B*D is $6 B_{1} D$"))
+    6\*B\*D is $6 B_{1} D$
+    """
+    parts = said.split("$")
+    return "$".join(MARKS.sub(r"\\\1", one) if place % 2 == 0 else one for place, one in enumerate(parts))

@@ -10,9 +10,9 @@ from symacct.planning.fit_changes import WORDS
 from symacct.planning.fit_peak import CATEGORIES
 from symacct.printers import text
 from symacct.report.amount import BYTE, SECOND, digits, shown
+from symacct.report.blocks import Grid, Lines
 from symacct.report.conditions import listed
-from symacct.report.plan import hanging
-from symacct.report.table import Column, Table, as_markdown, as_text
+from symacct.report.table import Column, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from symacct.planning.fit_changes import Static
     from symacct.planning.fit_options import Option
     from symacct.planning.fit_search import Largest
+    from symacct.report.blocks import Block
 
 MOST_FITTING, MOST_SHORT = 12, 6
 """How many rows people are shown; the record has all."""
@@ -164,7 +165,7 @@ def option_table(found: Fit, options: Iterable[Option]) -> Table:
 
 
 def _option_cells(one: Option) -> tuple[str, ...]:
-    sign = "≥ " if one.devices > 1 else ""
+    sign = f"{one.bound} " if one.bound else ""
     seconds = "" if one.seconds is None else sign + shown(as_expr(one.seconds), SECOND)
     ratio = "" if one.relative is None else digits(one.relative)
     count = f"{one.devices if one.fits else one.needed:,}"
@@ -218,18 +219,8 @@ def tail(found: Fit) -> Iterator[tuple[str, str]]:
     yield from (("note", note) for note in found.notes)
 
 
-def fit_text(found: Fit, width: int) -> str:
-    """Return the answer as text of a width."""
-    lines = [line for word, said in (*head(found), *verdict(found)) for line in hanging(word, said, width)]
-    for title, table in tables(found):
-        lines += ["", title, "", as_text(table, width)]
-    lines += [""]
-    return "\n".join([*lines, *(line for word, said in tail(found) for line in hanging(word, said, width))])
-
-
-def fit_markdown(found: Fit) -> str:
-    """Return the answer in Markdown."""
-    lines = [f"- {word}: {said}" if word else f"- {said}" for word, said in (*head(found), *verdict(found))]
-    for title, table in tables(found):
-        lines += ["", f"**{title}**", "", as_markdown(table)]
-    return "\n".join([*lines, "", *(f"- {word}: {said}" for word, said in tail(found))])
+def blocks(found: Fit, *, math: bool = False) -> list[Block]:
+    """Return the answer as blocks; it has no formula that would look otherwise in Markdown."""
+    del math
+    grids = (Grid(table, title) for title, table in tables(found))
+    return [Lines((*head(found), *verdict(found))), *grids, Lines(tuple(tail(found)))]

@@ -1,13 +1,11 @@
-"""A judged file of claims, as a table and as records."""
+"""A judged file of claims, as a table."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from symacct.printers import text
 from symacct.report.amount import shown
 from symacct.report.table import Column, Table
-from symacct.report.verdict_record import verdict_record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,24 +48,3 @@ def tally(found: Sequence[Judged]) -> str:
     said = f"{right} of {len(judged)} claims are as expected"
     reported = len(found) - len(judged)
     return f"{said}; {reported} reported only" if reported else said
-
-
-def judged_records(found: Sequence[Judged]) -> list[dict[str, Any]]:
-    """Return a record for each claim."""
-    return [
-        {
-            "name": one.stated.name,
-            "graph": one.stated.graph,
-            "claim": one.stated.claim or one.stated.calc,
-            "expected": one.stated.expect,
-            "got": one.got,
-            "ok": one.ok,
-            "detail": one.detail,
-            "source": one.stated.source,
-            "comment": one.stated.comment,
-            "value": None if one.amount is None else text(one.amount.value),
-            "unit": None if one.amount is None else str(one.amount.unit),
-            "verdict": None if one.verdict is None else verdict_record(one.verdict),
-        }
-        for one in found
-    ]

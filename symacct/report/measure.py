@@ -5,12 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from symacct.execution.measure_calibrate import COPY
 from symacct.execution.measure_run import number
 from symacct.machines.machine import in_words
 from symacct.report.amount import SECOND, digits, shown
+from symacct.report.blocks import Grid, Lines
 from symacct.report.roofline_words import brief
-from symacct.report.table import GAP, Column, Table, as_markdown, as_text, wrap
+from symacct.report.table import GAP, Column, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from symacct.execution.measure_calibrate import Rate
     from symacct.execution.measure_clock import Spread
     from symacct.execution.measure_run import OpTime, Run
+    from symacct.report.blocks import Block
 
 READ_AS = (
     "predicted is the roofline of the calibrated machine; measured is the median; spread is the distance "
@@ -29,24 +30,11 @@ FASTER = "a ratio below 1 is of an op whose arrays a cache holds: the bandwidth 
 OTHER = "views and bookkeeping"
 
 
-def measured_text(made: Measurement, width: int) -> str:
-    """Return a measurement as text of a width."""
-    lines = [line for word, said in _facts(made) for line in _hanging(f"{word}: {said}", width)]
-    for run in made.runs:
-        lines += ["", _at(run), as_text(_ops(run), width)]
-    return "\n".join([*lines, "", as_text(_steps(made), width)])
-
-
-def measured_markdown(made: Measurement) -> str:
-    """Return a measurement in Markdown."""
-    lines = [f"- {word}: {said}" for word, said in _facts(made)]
-    for run in made.runs:
-        lines += ["", f"**{_at(run)}**", "", as_markdown(_ops(run))]
-    return "\n".join([*lines, "", as_markdown(_steps(made))])
-
-
-def _hanging(said: str, width: int) -> list[str]:
-    return wrap(said, width, GAP)
+def blocks(made: Measurement, *, math: bool = False) -> list[Block]:
+    """Return a measurement as blocks; it has no formulas."""
+    del math
+    runs = (Grid(_ops(run), _at(run), close=True) for run in made.runs)
+    return [Lines(tuple(_facts(made))), *runs, Grid(_steps(made))]
 
 
 def _facts(made: Measurement) -> Iterator[tuple[str, str]]:
@@ -55,20 +43,15 @@ def _facts(made: Measurement) -> Iterator[tuple[str, str]]:
     yield "policy", account.policy.describe()
     yield "machine", f"{made.machine.name}: {made.machine.title}"
     for rate in made.rates:
-        yield rate_name(rate), f"{_amount(rate)} ({rate.note(made.setting)})"
+        yield rate.name, f"{_amount(rate)} ({rate.note(made.setting)})"
     yield "read", READ_AS
     if any(one.ratio is not None and one.ratio < 1 for run in made.runs for one in run.ops):
         yield "note", FASTER
     yield "left out of the prediction", "launching ops, and memory that is asked for and given back"
 
 
-def rate_name(rate: Rate) -> str:
-    """Return what a rate is of."""
-    return rate.what if rate.what == COPY else f"{rate.dtype} {rate.what}"
-
-
 def _amount(rate: Rate) -> str:
-    return brief(Fraction(round(rate.value)), "byte/second" if rate.what == COPY else "FLOP/second")
+    return brief(Fraction(round(rate.value)), rate.unit)
 
 
 def _at(run: Run) -> str:

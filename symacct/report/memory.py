@@ -2,38 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from symacct import terms
-from symacct.algebra.condition import Condition, merge
-from symacct.algebra.evaluate import check_sizes
-from symacct.algebra.symbols import as_expr, symbol
-from symacct.counts import may_be_zero
-from symacct.errors import SymacctError
+from symacct.algebra.condition import merge
+from symacct.planning.at_sizes import checked, exact_case
 from symacct.report.data import Line, Section
 from symacct.report.explain import explained
-from symacct.report.memory_peak import Peak, Peaks
-from symacct.report.summary import View, settled, with_shares
+from symacct.report.summary import View, with_shares
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sympy import Expr
-
     from symacct.account import Account
+    from symacct.planning.peak_cases import Peak
 
 STATIC = ("memory.parameters", "memory.gradients", "memory.master", "memory.optimizer")
 BESIDE = ("memory.kv_cache", "memory.data", "memory.activations", "memory.activations.peak")
 WORK = ("flops.recompute", "flops.model", "flops.hardware")
-
-
-@dataclass(frozen=True, slots=True)
-class Small:
-    """A count too small for the formulas, and the formulas of this case."""
-
-    condition: Condition
-    exprs: tuple[Expr, ...]
 
 
 def at_sizes(account: Account, sizes: Mapping[str, int]) -> View:
@@ -42,23 +28,12 @@ def at_sizes(account: Account, sizes: Mapping[str, int]) -> View:
     Raises:
         SizeError: a size is out of range, or breaks a condition of the graph itself.
     """
-    counts = frozenset(may_be_zero(account.graph))
-    checked = check_sizes(sizes, account.graph.order, counts)
-    free = {*account.graph.order, *account.policy.names} - checked.keys() - account.graph.bound.keys()
-    if checked and free:
-        return View(account.bind(checked), {})
-    account = settled(account, checked)
-    small = [Condition("at_least", symbol(name), as_expr(1)) for name, size in checked.items() if size == 0]
-    if small:
-        account = account.bind({name: 0 for name, size in checked.items() if size == 0})
-    while broken := [
-        one
-        for one in merge((*account.conditions, *account.course.conditions))
-        if set(one.names) <= checked.keys() and not one.holds(checked)
-    ]:
-        small += broken
-        account = account.bind({name: checked[name] for one in broken for name in one.names})
-    return View(account, checked, tuple(small))
+    found = checked(account, sizes)
+    free = {*account.graph.order, *account.policy.names} - found.keys() - account.graph.bound.keys()
+    if found and free:
+        return View(account.bind(found), {})
+    account, small = exact_case(account, found, lambda one: merge((*one.conditions, *one.course.conditions)))
+    return View(account, found, small)
 
 
 def categories(shown: View, saved: Peak | None = None) -> list[Section]:
@@ -98,17 +73,3 @@ def beside(shown: View, name: str = "memory.peak") -> list[Line]:
     found = terms.inputs(account.graph, read, account.policy)
     lines += [Line(f"input {t.label}", t.expr, "byte", value=shown.value(t.expr)) for t in found]
     return [line for line in lines if line.expr != 0]
-
-
-def small_cases(account: Account) -> tuple[Small, ...]:
-    """Return the counts below those that the formulas hold for, each with its own formulas."""
-    course, found = account.course, list[Small]()
-    for one, least in sorted(course.merged.items(), key=lambda pair: str(pair[0])):
-        count = course.restored(one)
-        for value in range(1, least if count.is_Symbol else 1):
-            try:
-                exprs = Peaks(account.bind({count.name: value})).exprs
-            except SymacctError:
-                continue
-            found.append(Small(Condition("equal", count, as_expr(value)), exprs))
-    return tuple(found)

@@ -7,12 +7,15 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from symacct.algebra.normal import total
+from symacct.planning.peak_cases import FEW, Peak, Peaks, Small, peak, small_cases
+from symacct.planning.reductions import Option, lower
 from symacct.printers import text
+from symacct.report.amount import as_fraction
 from symacct.report.data import Line, Report, Section
 from symacct.report.figures import share, shares
-from symacct.report.memory import Small, at_sizes, beside, categories, small_cases, tensors
-from symacct.report.memory_lower import Option, lower
-from symacct.report.memory_peak import FEW, Peak, Peaks, peak
+from symacct.report.memory import BESIDE, STATIC, at_sizes, beside, categories, tensors
+from symacct.report.quantities import explained as quantities
+from symacct.report.segments import segments_said
 from symacct.report.summary import report
 
 if TYPE_CHECKING:
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 
     from symacct.account import Account
     from symacct.peaks.alive import Held
+    from symacct.report.quantities import Explained
     from symacct.report.summary import View
 
 MOST_ALIVE = 12
@@ -59,6 +63,27 @@ class Memory:
     options: tuple[Option, ...]
     reserve: Fraction
     every: bool
+
+    @property
+    def choices(self) -> str:
+        """The choices of the run, in words."""
+        return self.shown.account.policy.describe()
+
+    @property
+    def segments(self) -> str | None:
+        """Which segments a checkpoint policy has placed, in words; None where it has none."""
+        return segments_said(self.shown.account) or None
+
+    @property
+    def quantities(self) -> dict[str, Explained]:
+        """The categories, with their terms."""
+        names = (*STATIC, "memory.static", *BESIDE[:-1])
+        return quantities(self.shown, [name for name in names if self.shown.account.has(name)])
+
+    @property
+    def with_reserve(self) -> Fraction | None:
+        """The peak and what is added to it; None while a size is free."""
+        return None if self.peak.value is None else as_fraction(self.peak.value) + self.reserve
 
     @property
     def counts(self) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sympy import Mul
@@ -10,10 +10,11 @@ from sympy import Mul
 from symacct.algebra.normal import normal
 from symacct.algebra.tables import build, primitive
 from symacct.algebra.terms import read
+from symacct.planning.peak_cases import Peak, Peaks, peak
 from symacct.report.conditions import listed
 from symacct.report.data import Line, Report, Section
 from symacct.report.memory import WORK, at_sizes
-from symacct.report.memory_peak import Peak, Peaks, peak
+from symacct.report.quantities import explained
 from symacct.report.summary import report
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from sympy import Expr
 
     from symacct.account import Account
+    from symacct.report.quantities import Explained
     from symacct.report.summary import View
 
 KEPT = "memory.activations"
@@ -79,6 +81,44 @@ def policies(accounts: Sequence[Account], sizes: Mapping[str, int], *, every: bo
     plain = replace(accounts[0].policy, checkpoint=type(accounts[0].policy.checkpoint)())
     facts = tuple((word, said) for word, said in made.facts if word not in ("holds for", "small"))
     return replace(made, policy=plain.describe(), facts=(*facts, *_conditions(names, shown)))
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One of several checkpoint policies.
+
+    Attributes:
+        view: its account at the sizes.
+        peak: of everything.
+        activations_peak: of what is saved and recomputed.
+    """
+
+    view: View
+    peak: Peak
+    activations_peak: Peak
+
+    @property
+    def quantities(self) -> dict[str, Explained]:
+        """What is kept and what runs, with their terms."""
+        return explained(self.view, [name for name in (KEPT, *WORK) if self.view.account.has(name)])
+
+    @property
+    def ratio(self) -> Expr | None:
+        """FLOPs with what runs again over those without; None where there are none."""
+        model, hardware = (self.view.line(name).expr for name in ("flops.model", "flops.hardware"))
+        return None if model == 0 else quotient(hardware, model)
+
+
+def compared(
+    accounts: Sequence[Account], sizes: Mapping[str, int], *, every: bool = False
+) -> dict[str, Compared]:
+    """Return checkpoint policies by their names."""
+    shown = {account.policy.checkpoint.describe(): at_sizes(account, sizes) for account in accounts}
+    found = {}
+    for policy, one in shown.items():
+        saved, whole = (peak(Peaks(one.account, name), one.sizes, every=every) for name in PEAKS)
+        found[policy] = Compared(one, whole, saved)
+    return found
 
 
 def _conditions(names: Sequence[str], shown: Sequence[View]) -> list[tuple[str, str]]:

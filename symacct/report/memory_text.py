@@ -1,59 +1,38 @@
-"""The memory of a run as text, Markdown, LaTeX and CSV."""
+"""The memory of a run as blocks; and as a report of sections."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from symacct.report.blocks import Grid, Reported, Told
 from symacct.report.data import Line, Report, Section
-from symacct.report.facts import Fact, as_markdown, as_text
+from symacct.report.facts import Fact
 from symacct.report.figures import percent, valued
 from symacct.report.memory_page import Memory, folded
 from symacct.report.memory_words import Words, times
-from symacct.report.plain import markdown_of, text_of
-from symacct.report.record import csv_of
 from symacct.report.table import Column, Table
-from symacct.report.table import as_markdown as table_markdown
-from symacct.report.table import as_text as table_text
-from symacct.report.tex import latex_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from symacct.report.blocks import Block
 
 
-def memory_text(made: Memory, width: int = 100) -> str:
-    """Return the memory of a run as text of a width."""
-    return _laid_out(made, Words(made), text_of(made.page(), width),
-                     lambda facts: as_text(facts, width), lambda table: table_text(table, width))  # fmt: skip
-
-
-def memory_markdown(made: Memory) -> str:
-    """Return the memory of a run in Markdown, formulas in LaTeX."""
-    return _laid_out(made, Words(made, math=True), markdown_of(made.page()), as_markdown, table_markdown)
-
-
-def _laid_out(
-    made: Memory,
-    words: Words,
-    head: str,
-    facts: Callable[[list[Fact]], str],
-    table: Callable[[Table], str],
-) -> str:
+def blocks(made: Memory, *, math: bool = False) -> list[Block]:
     """Return the parts in a reader's order: number, formula, alive, choices, what would lower it, regions."""
-    parts = [head, facts(words.head())]
+    words = Words(made, math=math)
+    parts: list[Block] = [Reported(made.page()), Told(tuple(words.head()))]
     if made.alive:
-        parts.append(table(_alive(made, words)))
-    parts.append(facts(words.choices()))
+        parts.append(Grid(_alive(made, words)))
+    parts.append(Told(tuple(words.choices())))
     if rows := words.lower():
         columns = (
             Column("what would lower it"), Column("peak (byte)", right=True, breaks=False), Column(""),
             Column("work", breaks=False),
         )  # fmt: skip
-        parts.append(table(Table(columns, tuple(rows))))
+        parts.append(Grid(Table(columns, tuple(rows))))
     elif made.shown.account.trains:
-        parts.append(facts([Fact("what would lower it", words.unsaid())]))
-    parts.append(facts(words.regions()))
-    return "\n\n".join(part for part in parts if part.strip())
+        parts.append(Told((Fact("what would lower it", words.unsaid()),)))
+    return [*parts, Told(tuple(words.regions()))]
 
 
 def _alive(made: Memory, words: Words) -> Table:
@@ -99,13 +78,3 @@ def sections(made: Memory) -> Report:
         *((fact.word, fact.said) for fact in (*words.choices(), *words.regions()) if fact.said),
     )
     return replace(page, sections=(*page.sections, *more), facts=facts)
-
-
-def memory_latex(made: Memory) -> str:
-    """Return the memory of a run as a LaTeX tabular."""
-    return latex_of(sections(made))
-
-
-def memory_csv(made: Memory) -> str:
-    """Return a row for each category, formula, tensor and choice."""
-    return csv_of(sections(made))

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from symacct.algebra.symbols import as_expr
 from symacct.errors import RuleError
 from symacct.nodes import Node, walk
+from symacct.planning.peak_cases import open_names
 from symacct.printers import latex, text
 from symacct.report.amount import as_fraction, digits
 from symacct.report.conditions import listed
 from symacct.report.factor import factored
 from symacct.report.facts import Fact
 from symacct.report.figures import percent, valued
-from symacct.report.memory_peak import open_names
 from symacct.report.segments import segments_said
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from sympy import Expr
 
     from symacct.nodes import Graph
+    from symacct.planning.peak_cases import Peak
     from symacct.report.memory_page import Memory
-    from symacct.report.memory_peak import Peak
 
 MOST_REGIONS, MOST_CONDITIONS, MOST_NAMED, LARGE = 4, 4, 2, 100
 NO_USE = "changes nothing or costs more"

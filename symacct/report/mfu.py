@@ -1,17 +1,17 @@
-"""A utilisation for people and as a record."""
+"""A utilisation for people."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from symacct.report.plan import Group, entry_record, hanging, head, table
-from symacct.report.table import as_markdown, as_text
+from symacct.report.plan import Group, head, laid_out, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from fractions import Fraction
 
     from symacct.planning.mfu import Utilisation
+    from symacct.report.blocks import Block
 
 GROUPS: tuple[Group, ...] = (
     ("model", "NAgcwhFJ"),
@@ -47,26 +47,7 @@ def _head(made: Utilisation) -> Iterator[tuple[str, str]]:
         yield from head(made.subject)
 
 
-def mfu_text(made: Utilisation, width: int) -> str:
-    """Return a utilisation as text of a width."""
-    lines = [line for word, said in _head(made) for line in hanging(word, said, width)]
-    lines += [""] * bool(lines) + [as_text(table(made.entries, GROUPS), width), ""]
-    lines += [line for word, said in _facts(made) for line in hanging(word, said, width)]
-    return "\n".join(lines)
-
-
-def mfu_markdown(made: Utilisation) -> str:
-    """Return a utilisation in Markdown."""
-    lines = [f"- {word}: {said}" if word else f"- {said}" for word, said in (*_head(made), *_facts(made))]
-    return "\n".join([*lines, "", as_markdown(table(made.entries, GROUPS, math=True))])
-
-
-def mfu_record(made: Utilisation) -> dict[str, Any]:
-    """Return a utilisation as a record."""
-    return {
-        "model": None if made.subject is None else made.subject.name,
-        "machine": made.devices.name,
-        "quantities": {entry.name: entry_record(entry) for entry in made.entries},
-        "counted": dict(made.counted),
-        "notes": list(made.notes),
-    }
+def blocks(made: Utilisation, *, math: bool = False) -> list[Block]:
+    """Return a utilisation as blocks."""
+    numbers = table(made.entries, GROUPS, math=math)
+    return laid_out(tuple(_head(made)), numbers, tuple(_facts(made)), math=math)

@@ -1,15 +1,16 @@
-"""A plan, or a utilisation, for people and as a record: each number with its formula and its unit."""
+"""A plan, or a utilisation, for people: each number with its formula and its unit."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from symacct.algebra.symbols import as_expr
 from symacct.errors import SymacctError
-from symacct.printers import escape, latex, text
+from symacct.printers import escape, latex
 from symacct.report.amount import SMALLEST, digits, shown
+from symacct.report.blocks import Grid, Lines
 from symacct.report.figures import COUNTED, valued
-from symacct.report.table import GAP, Column, Table, as_markdown, as_text, wrap
+from symacct.report.table import Column, Table
 from symacct.syntax import guess_names, read_formula
 from symacct.units import Unit, is_unit, read_unit
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from symacct.planning.entries import Entry
     from symacct.planning.plan import Plan
     from symacct.planning.subject import Subject
+    from symacct.report.blocks import Block
 
 Group = tuple[str, str]
 GROUPS: tuple[Group, ...] = (
@@ -122,51 +124,17 @@ def _facts(made: Plan) -> Iterator[tuple[str, str]]:
 NEEDING = ("flops.run", "time.run", "memory.static.device")
 
 
-def plan_text(made: Plan, width: int) -> str:
-    """Return a plan as text of a width."""
-    lines = [line for word, said in head(made.subject) for line in hanging(word, said, width)]
-    lines += ["", as_text(table(made.entries, GROUPS), width), ""]
-    lines += [line for word, said in _facts(made) for line in hanging(word, said, width)]
-    return "\n".join(lines)
+def blocks(made: Plan, *, math: bool = False) -> list[Block]:
+    """Return a plan as blocks; in Markdown what is said stands above the table."""
+    return laid_out(
+        tuple(head(made.subject)), table(made.entries, GROUPS, math=math), tuple(_facts(made)), math=math
+    )
 
 
-def hanging(word: str, said: str, width: int) -> list[str]:
-    """Return a word and a text, continued below with an indent."""
-    return wrap(f"{word}: {said}" if word else said, width, GAP)
-
-
-def plan_markdown(made: Plan) -> str:
-    """Return a plan in Markdown, formulas in LaTeX."""
-    lines = [
-        f"- {word}: {said}" if word else f"- {said}" for word, said in (*head(made.subject), *_facts(made))
-    ]
-    return "\n".join([*lines, "", as_markdown(table(made.entries, GROUPS, math=True))])
-
-
-def entry_record(entry: Entry) -> dict[str, Any]:
-    """Return a number: exact, as text, with its formula, its bound, and how it is shown to people."""
-    value = text(as_expr(entry.value))
-    return {
-        "symbol": entry.symbol,
-        "expr": entry.formula or value,
-        "unit": str(entry.unit),
-        "latex": as_latex(entry.formula) or latex(as_expr(entry.value)),
-        "when": [],
-        "terms": [],
-        "value": value,
-        "bound": entry.bound,
-        "shown": cell(entry),
-        "about": entry.about,
-    }
-
-
-def plan_record(made: Plan) -> dict[str, Any]:
-    """Return a plan as a record; a number that cannot be said is among the absent ones, with the reason."""
-    return {
-        "model": made.subject.name,
-        "at": {name: str(size) for name, size in made.subject.at},
-        "quantities": {entry.name: entry_record(entry) for entry in made.entries},
-        "absent": dict(made.absent),
-        "binds": list(made.binds),
-        "notes": list(made.notes),
-    }
+def laid_out(
+    first: tuple[tuple[str, str], ...], numbers: Table, last: tuple[tuple[str, str], ...], *, math: bool
+) -> list[Block]:
+    """Return numbers with what is said of them."""
+    if math:
+        return [Lines((*first, *last)), Grid(numbers)]
+    return [Lines(first), Grid(numbers), Lines(last)]

@@ -7,25 +7,27 @@ from typing import TYPE_CHECKING
 from symacct.evaluation.operations import TENSOR
 from symacct.evaluation.rates import Rates, ridge
 from symacct.evaluation.roofline import VERDICTS, Roofline, verdict
-from symacct.evaluation.timing import MEMORY
+from symacct.evaluation.timing import MEMORY, quantity
 from symacct.printers import latex, text
 from symacct.report.amount import SECOND, as_fraction, digits, shown
+from symacct.report.blocks import Grid, Joined, Lines, Prose
 from symacct.report.factor import factored
 from symacct.report.figures import percent, shares
 from symacct.report.roofline_words import brief, condition, sourced
-from symacct.report.table import GAP, Column, Table, as_markdown, as_text, wrap
+from symacct.report.table import GAP, Column, Table, as_csv
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from sympy import Expr
 
-    from symacct.evaluation.operations import Load
     from symacct.evaluation.regions import Region
     from symacct.evaluation.timing import Timed, Timing
+    from symacct.report.blocks import Block
 
 AT_LEAST, AT_MOST = "≥ ", "≤ "
 FEW = 3
+HEAD = ("machine", "op", "phase", "path", "flops", "bytes", "time_s", "bound_by", "at_least", "formula")
 SYMBOLS = "rates of contractions, of other work, and of bytes; I = P/W_mem, I_v = V/W_mem"
 CHOSEN = "the data chooses what some ops read: their bytes are at most these"
 LEFT_OUT = "communication, and launching ops"
@@ -91,9 +93,9 @@ class Page:
     def _bounded(self, said: str, sign: str) -> str:
         return sign + said if self.made.time.notes else said
 
-    def region(self, found: Region | None, load: Load | None) -> str:
+    def region(self, found: Region | None) -> str:
         """Return where it is memory-bound: ``B < 345.15``."""
-        return "" if found is None else condition(found, self.made.ridge_symbol(load), self.order)
+        return "" if found is None else condition(found, self.order)
 
     # ---- tables ----
 
@@ -134,7 +136,7 @@ class Page:
             self._bounded(self.larger(one), AT_LEAST) if symbolic else self.time(one.expr),
             percent(share),
             verdict(one),
-            self.region(self.made.region(one), next(iter(op.loads), None)),
+            self.region(self.made.region(one)),
         )
 
     def totals(self) -> list[tuple[str, str]]:
@@ -196,7 +198,7 @@ class Page:
             lines.append(("the graph", said))
         whole = made.whole_region()
         if whole is not None:
-            lines.append(("memory-bound iff", self.region(whole, made.main_load)))
+            lines.append(("memory-bound iff", self.region(whole)))
         return lines
 
     def levels(self) -> Table | None:
@@ -212,7 +214,7 @@ class Page:
                 str(level.figure),
                 "" if peak is None else digits(peak.value / level.figure.value),
                 self.time(level.seconds),
-                VERDICTS.get(level.binds or "", ""),
+                level.verdict or "",
             )
             for level in made.levels
         ]
@@ -243,43 +245,55 @@ class Page:
         return [*lines, *(("bound", one) for one in made.time.notes), ("left out", LEFT_OUT)]
 
 
-def rendered(pages: Sequence[Page], width: int) -> str:
-    """Return rooflines as text."""
-    return "\n\n".join(_page(one, width) for one in pages)
+def blocks(mades: Sequence[Roofline], *, math: bool = False) -> list[Block]:
+    """Return rooflines as blocks, one under another."""
+    return [block for made in mades for block in _blocks(Page(made, math=math))]
 
 
-def _page(page: Page, width: int) -> str:
-    made = page.made
-    account = made.account
-    choices = f"convention {account.convention.describe()}, bytes {account.convention.bytes}"
-    lines = wrap(f"{choices}; {account.policy.describe()}", width)
-    doc = account.graph.doc.strip().split("\n")[0]
-    lines.append(f"graph {account.graph.name}: {doc}" if doc else f"graph {account.graph.name}")
-    lines += [f"at: {', '.join(f'{k} = {n:,}' for k, n in made.sizes.items())}"] if made.sizes else []
-    for word, said in page.figures():
-        lines += _hanging(f"{word}: {said}", width)
-    lines += ["", as_text(page.ops(), width), ""]
-    for word, said in page.totals():
-        lines += _hanging(f"{word}: {said}", width)
-    levels = page.levels()
-    return "\n".join([*lines, "", as_text(levels, width)] if levels else lines)
-
-
-def _hanging(said: str, width: int) -> list[str]:
-    return wrap(said, width, GAP)
-
-
-def markdown(pages: Sequence[Page]) -> str:
-    """Return rooflines in Markdown."""
-    blocks = []
-    for page in pages:
+def _blocks(page: Page) -> Iterator[Block]:
+    yield _headed(page) if page.math else _head(page)
+    if page.math:
         account = page.made.account
-        name = "" if page.made.machine is None else f" on {page.made.machine.name}"
-        facts = [("convention", account.convention.describe()), ("policy", account.policy.describe())]
-        lines = [f"**{account.graph.name}{name}**", ""]
-        lines += [f"- {word}: {said}" for word, said in (*facts, *page.figures())]
-        lines += ["", as_markdown(page.ops()), ""]
-        lines += [f"- {word}: {said}" for word, said in page.totals()]
-        levels = page.levels()
-        blocks.append("\n".join([*lines, "", as_markdown(levels)] if levels else lines))
-    return "\n\n".join(blocks)
+        choices = (("convention", account.convention.describe()), ("policy", account.policy.describe()))
+        yield Lines((*choices, *page.figures()))
+    yield Grid(page.ops())
+    yield Lines(tuple(page.totals()))
+    levels = page.levels()
+    if levels is not None:
+        yield Grid(levels)
+
+
+def _headed(page: Page) -> Block:
+    name = "" if page.made.machine is None else f" on {page.made.machine.name}"
+    return Prose((f"**{page.made.account.graph.name}{name}**",))
+
+
+def _head(page: Page) -> Block:
+    """Return choices, graph, sizes and figures, line by line."""
+    made, account = page.made, page.made.account
+    choices = f"convention {account.convention.describe()}, bytes {account.convention.bytes}"
+    doc = account.graph.doc.strip().split("\n")[0]
+    lines = [f"graph {account.graph.name}: {doc}" if doc else f"graph {account.graph.name}"]
+    lines += [f"at: {', '.join(f'{k} = {n:,}' for k, n in made.sizes.items())}"] if made.sizes else []
+    first = Prose((f"{choices}; {account.policy.describe()}",), wrapped=True)
+    return Joined((first, Prose(tuple(lines)), Lines(tuple(page.figures()))))
+
+
+def csv_of(mades: Sequence[Roofline]) -> str:
+    """Return a row for each op on each machine; the last of a machine is the whole graph."""
+    rows: list[tuple[str, ...]] = [HEAD]
+    for made in mades:
+        machine = "" if made.machine is None else made.machine.name
+        order = made.account.graph.order
+        symbolic = quantity(made.account, made.machine, made.main, over=made.over, symbolic=True)
+        bound = "yes" if made.time.notes else "no"
+        formulas = [text(expr, order) for _, expr in symbolic.terms]
+        for one, formula in zip(made.time.timings, formulas, strict=True):
+            op = one.operation
+            cells = (text(op.flops, order), text(op.moved, order), text(one.expr, order))
+            path = "/".join(op.path)
+            rows.append((machine, op.label, op.phase, path, *cells, verdict(one), bound, formula))
+        said = made.verdict or ""
+        cells = (text(made.flops, order), text(made.moved, order), text(made.time.expr, order))
+        rows.append((machine, made.main, "", "", *cells, said, bound, ""))
+    return as_csv(rows)

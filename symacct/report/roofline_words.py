@@ -42,7 +42,7 @@ def brief(value: Fraction, unit: str) -> str:
     return in_words(round(value / scale) * scale if value >= 1 else value, unit)
 
 
-def condition(found: Region, ridge_symbol: Expr, order: Sequence[str]) -> str:
+def condition(found: Region, order: Sequence[str]) -> str:
     """Return where bytes bind: ``B < I*D*K/(D*K - I*(D + K))``, ``every B`` or ``no B``."""
     if found.above is None or found.below is None or found.critical is None:
         word = {ALWAYS: "every ", NEVER: "no "}.get(found.relation, "")
@@ -50,7 +50,7 @@ def condition(found: Region, ridge_symbol: Expr, order: Sequence[str]) -> str:
     said = f"{found.name} {found.relation} "
     if found.critical.is_Rational:
         return said + decimal(as_fraction(found.critical))
-    top, bottom = (_linear(one, ridge_symbol, order) for one in (found.above, found.below))
+    top, bottom = (_linear(one, found.ridge, order) for one in (found.above, found.below))
     whole = top if found.below == 1 else f"{_bracketed(top, found.above)}/{_bracketed(bottom, found.below)}"
     if found.otherwise is None:
         return said + whole
@@ -62,8 +62,10 @@ def _bracketed(said: str, expr: Expr) -> str:
     return said if expr.is_Symbol or expr.is_Integer or (expr.is_Mul and "/" not in said) else f"({said})"
 
 
-def _linear(expr: Expr, ridge_symbol: Expr, order: Sequence[str]) -> str:
+def _linear(expr: Expr, ridge_symbol: Expr | None, order: Sequence[str]) -> str:
     """Return ``D*K - I*(D + K)``."""
+    if ridge_symbol is None:
+        return text(expr, order)
     rest, beside = grouped(expr, ridge_symbol)
     if rest == 0 or not beside.is_Add or beside.has(ridge_symbol):
         return text(expr, (ridge_symbol.name, *order))

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from symacct.algebra.condition import Condition, merge
-from symacct.algebra.evaluate import check_sizes, evaluate, names_of, substitute
+from symacct.algebra.condition import merge
+from symacct.algebra.evaluate import evaluate, names_of, substitute
 from symacct.algebra.normal import total
-from symacct.algebra.symbols import as_expr, symbol
-from symacct.counts import may_be_zero
 from symacct.errors import RuleError, unknown
 from symacct.nodes import Node, repeat_counts, walk
+from symacct.planning.at_sizes import checked, exact_case
 from symacct.printers import text
 from symacct.report.conditions import listed
 from symacct.report.data import Line, Report, Section
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from sympy import Expr
 
     from symacct.account import Account
+    from symacct.algebra.condition import Condition
     from symacct.nodes import Graph
 
 NO_CONTRACTION = "no contraction"
@@ -64,33 +64,13 @@ def view(account: Account, sizes: Mapping[str, int], names: Sequence[str]) -> Vi
     Raises:
         SizeError: a size is out of range, or breaks a condition of the graph itself.
     """
-    checked = check_sizes(sizes, account.graph.order, frozenset(may_be_zero(account.graph)))
-    account = settled(account, checked)
-    small = [Condition("at_least", symbol(name), as_expr(1)) for name, size in checked.items() if size == 0]
-    if small:
-        account = account.bind({name: 0 for name, size in checked.items() if size == 0})
-    while broken := _broken(account, checked, names):
-        small += broken
-        account = account.bind({name: checked[name] for one in broken for name in one.names})
-    return View(account, checked, tuple(small))
+    found = checked(account, sizes)
+    account, small = exact_case(account, found, lambda one: _conditions(one, names))
+    return View(account, found, small)
 
 
-def settled(account: Account, sizes: Mapping[str, int]) -> Account:
-    """Return an account with the sizes bound that the segments of its policy cannot do without.
-
-    >>> from symacct.account import derive
-    >>> from symacct.readers.files import load
-    >>> account = derive(load("mlp"), checkpoint="binomial:2")
-    >>> settled(account, {"B": 2, "L": 5}).graph.order
-    ('B', 'D')
-    """
-    known = {name: size for name, size in sizes.items() if name in account.wanted}
-    return account.bind(known) if known else account
-
-
-def _broken(account: Account, sizes: Mapping[str, int], names: Sequence[str]) -> list[Condition]:
-    conditions = merge(one for name in names if is_defined(account, name) for one in account[name].when)
-    return [one for one in conditions if set(one.names) <= sizes.keys() and not one.holds(sizes)]
+def _conditions(account: Account, names: Sequence[str]) -> tuple[Condition, ...]:
+    return merge(one for name in names if is_defined(account, name) for one in account[name].when)
 
 
 def has_contraction(graph: Graph) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from symacct.algebra.condition import merge
 from symacct.algebra.evaluate import names_of
+from symacct.alternatives import OFFERED
 from symacct.errors import SymacctError
 from symacct.evaluation.operations import operations
 from symacct.report.names import MEANINGS
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
     from symacct.sheet.data import Bench
 
 AXES: Mapping[str, tuple[str, ...]] = {
-    "workload": ("train", "prefill", "decode"),
-    "precision": ("bf16", "bf16-master"),
-    "checkpoint": ("none", "selective:core", "every:1"),
+    "workload": OFFERED["workload"],
+    "precision": OFFERED["precision"][:2],
+    "checkpoint": OFFERED["checkpoint"],
 }
 """The choices that a bench offers; each further one would double the time that a page takes to make."""
 TRAINING = (

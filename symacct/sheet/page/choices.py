@@ -7,6 +7,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from symacct.account import Account
+from symacct.alternatives import OFFERED
 from symacct.errors import SymacctError
 from symacct.proof.lookup import chosen
 from symacct.sheet.page.parts import Choice
@@ -17,12 +18,7 @@ if TYPE_CHECKING:
     from symacct.nodes import Graph
     from symacct.policy import Policy
 
-AXES: Mapping[str, tuple[str, ...]] = {
-    "checkpoint": ("none", "selective:core", "every:1"),
-    "saves": ("backward", "torch"),
-    "precision": ("bf16", "bf16-master", "fp32"),
-    "optimizer": ("sgd", "adamw", "adam8bit"),
-}
+AXES = {axis: OFFERED[axis] for axis in ("checkpoint", "saves", "precision", "optimizer")}
 """The choices that a page offers, those first that change most; a row's own value is added to them."""
 
 NONE = "none"

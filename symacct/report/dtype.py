@@ -1,41 +1,35 @@
-"""The text and Markdown of ``symacct dtype``: facts, rounded values, blocks, codes."""
+"""The answer of ``symacct dtype`` as blocks: facts, rounded values, blocks, codes."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from symacct.cli import output
 from symacct.formats import Block, Format, neighbours
-from symacct.formats.facts import facts, layout, special
+from symacct.formats.facts import facts
 from symacct.formats.shown import code_text, dyadic, shown, value_text
-from symacct.report.table import Column, Table, as_markdown, as_text, wrap
+from symacct.report.blocks import Grid, Prose
+from symacct.report.table import Column, Table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from fractions import Fraction
 
     from symacct.formats import Element, Quantised, Rounded, Value
+    from symacct.formats.answer import Answer, Given
+    from symacct.report.blocks import Block as Shown
 
 
-def page(
-    one: Element | Block,
-    values: list[tuple[str, Rounded]],
-    made: Quantised | None,
-    codes: list[tuple[int, Value]],
-    *,
-    markdown: bool,
-) -> str:
-    """Return the whole answer as text or Markdown."""
-    head = [f"{one.name}: {one.about} ({one.source})", layout(one), f"special values: {special(one)}"]
+def blocks(answer: Answer, *, math: bool = False) -> list[Shown]:
+    """Return the whole answer as blocks; it has no formulas."""
+    del math
+    one, made = answer.format, answer.quantised
+    head = (f"{one.name}: {one.about} ({one.source})", answer.layout, f"special values: {answer.special}")
     tables = [_facts(one)]
-    tables += [_roundings(values)] if values else []
+    tables += [_roundings(answer.values)] if answer.values else []
     tables += [_blocks(made)] if made is not None else []
-    tables += [_values(one, codes)] if codes else []
-    if not markdown:
-        head = ["\n".join(wrap(line, output.width())) for line in head]
-    laid = [as_markdown(table) if markdown else as_text(table, output.width()) for table in tables]
-    if made is not None:
-        laid.append(_storage(made))
-    return "\n\n".join([("\n\n" if markdown else "\n").join(head), *laid])
+    tables += [_values(one, answer.coded)] if answer.coded else []
+    last = [Prose((_storage(made),))] if made is not None else []
+    return [Prose(head, wrapped=True, apart=True), *(Grid(table) for table in tables), *last]
 
 
 def _facts(one: Element | Block) -> Table:
@@ -43,14 +37,15 @@ def _facts(one: Element | Block) -> Table:
     return Table(columns, tuple((fact.name, shown(fact.value), fact.why) for fact in facts(one)))
 
 
-def _roundings(values: list[tuple[str, Rounded]]) -> Table:
+def _roundings(values: Sequence[Given]) -> Table:
     def maybe(number: Fraction | None) -> str:
         return "" if number is None else shown(number)
 
     rows = []
-    for text, one in values:
+    for given in values:
+        one = given.rounded
         losses = (maybe(one.error), maybe(one.relative), maybe(one.ulps))
-        rows.append((text, value_text(one.result), code_text(one.element, one.code), *losses, _outcome(one)))
+        rows.append((given.text, value_text(one.result), given.code, *losses, _outcome(one)))
     titles = ("value", "becomes", "code", "error", "relative", "ulp", "what happens")
     last = len(titles) - 1
     columns = tuple(Column(t, right=0 < at < last, breaks=at == last) for at, t in enumerate(titles))
@@ -66,7 +61,7 @@ def _outcome(one: Rounded) -> str:
     return f"{one.outcome}, subnormal" if one.subnormal else one.outcome
 
 
-def _values(one: Element | Block, codes: list[tuple[int, Value]]) -> Table:
+def _values(one: Element | Block, codes: Sequence[tuple[int, Value]]) -> Table:
     assert not isinstance(one, Block)
     cuts = [int(one.signed), int(one.signed) + one.exponent] if isinstance(one, Format) else []
     rows = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from symacct.algebra.condition import Condition, merge
 from symacct.algebra.evaluate import evaluate
@@ -12,6 +12,8 @@ from symacct.algebra.maxima import Contest, points
 from symacct.algebra.normal import normal, total
 from symacct.algebra.regions import Region, Regions, value_of
 from symacct.algebra.sparse import put_in
+from symacct.algebra.symbols import as_expr
+from symacct.errors import SymacctError
 from symacct.peaks.alive import Moment, moment
 
 if TYPE_CHECKING:
@@ -56,6 +58,49 @@ class Peak:
     point: Mapping[str, int]
     given: bool
     when: tuple[Condition, ...]
+
+    @property
+    def location(self) -> Location | None:
+        """Where in the step it is; None where that was not looked for."""
+        if self.moment is None:
+            return None
+        iterations = tuple(Iteration(*one) for one in self.moment.turns)
+        return Location(self.moment.label, self.moment.phase, iterations, self.point, self.given)
+
+
+class Iteration(NamedTuple):
+    """One iteration of a loop: which, and of how many."""
+
+    loop: str
+    iteration: Expr
+    of: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where in a step a peak is.
+
+    Attributes:
+        op: which op runs then.
+        phase: in which pass.
+        iterations: of the loops around it.
+        looked_at: the sizes at which it was looked for.
+        given: whether these are all the sizes, given, and not ones that stand for the region.
+    """
+
+    op: str
+    phase: str
+    iterations: tuple[Iteration, ...]
+    looked_at: Mapping[str, int]
+    given: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Small:
+    """A count too small for the formulas, and the formulas of this case."""
+
+    condition: Condition
+    exprs: tuple[Expr, ...]
 
 
 class Peaks:
@@ -188,3 +233,17 @@ def _represented(peaks: Peaks) -> tuple[int, Moment | None, Mapping[str, int]]:
         if total([*(held.nbytes for held in found.alive), beside]) == peaks.exprs[at]:
             return at, found, sizes
     return 0, None, {}
+
+
+def small_cases(account: Account) -> tuple[Small, ...]:
+    """Return the counts below those that the formulas hold for, each with its own formulas."""
+    course, found = account.course, list[Small]()
+    for one, least in sorted(course.merged.items(), key=lambda pair: str(pair[0])):
+        count = course.restored(one)
+        for value in range(1, least if count.is_Symbol else 1):
+            try:
+                exprs = Peaks(account.bind({count.name: value})).exprs
+            except SymacctError:
+                continue
+            found.append(Small(Condition("equal", count, as_expr(value)), exprs))
+    return tuple(found)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from symacct.adapters import parse_lora
 from symacct.algebra.evaluate import evaluate
 from symacct.algebra.symbols import as_expr
+from symacct.alternatives import ADAPTERS, CHECKPOINTS, EIGHT, FRESH, FUSED, RELEASED
 from symacct.errors import RuleError, SymacctError
 from symacct.peaks.alive import peak_at
 from symacct.peaks.timeline import weight
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from symacct.account import Account
     from symacct.peaks.folding import Size
     from symacct.policy import Policy
-
-POLICIES = ("every:1", "sqrt", "selective:core", "store-nothing")
-EIGHT_BITS = {"adam": "adam8bit", "adamw": "adam8bit"}
-ADAPTERS = "r=16"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,21 +69,15 @@ def _rank(one: Option, now: Expr) -> tuple[bool, Expr, Expr]:
 
 def _others(policy: Policy) -> Iterator[tuple[str, Policy]]:
     """Yield the other choices, each as its flags and the policy."""
-    for text in POLICIES:
+    for text in CHECKPOINTS:
         other = checkpoint(text)
         if other != replace(policy.checkpoint, recompute="needed"):
             yield f"--checkpoint {text}", replace(policy, checkpoint=other)
-    if policy.grads == "kept":
-        yield "--grads fresh", replace(policy, grads="fresh")
-    if policy.update == "separate" and policy.accumulate == 1:
-        yield "--update fused", replace(policy, grads="fresh", update="fused")
-    if policy.hold_output:
-        yield "no --hold-output", replace(policy, hold_output=False)
-    if policy.optimizer in EIGHT_BITS:
-        name = EIGHT_BITS[policy.optimizer]
-        yield f"--optimizer {name}", replace(policy, optimizer=name)
-    if policy.lora is None:
-        yield f"--lora {ADAPTERS}", replace(policy, lora=parse_lora(ADAPTERS))
+    for change in (FRESH, FUSED, RELEASED, EIGHT, ADAPTERS):
+        # a fused update drops each gradient, and kept ones with it
+        changed = change.of(replace(policy, grads="fresh") if change is FUSED else policy)
+        if not isinstance(changed, str):
+            yield change.flags, changed
 
 
 def _option(account: Account, flags: str, policy: Policy) -> Option | None:
