@@ -22,6 +22,7 @@ from symacct.tensor import Tensor
 SHIPPED = [entry.name for entry in (*list_graphs(), *list_models())]
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("name", SHIPPED)
 @pytest.mark.parametrize("symbolic", [False, True])
 def test_a_shipped_graph_comes_back(name, symbolic):
@@ -32,6 +33,7 @@ def test_a_shipped_graph_comes_back(name, symbolic):
     assert to_json(from_json(text)) == text
 
 
+@pytest.mark.few(15)
 @pytest.mark.parametrize("seed", range(40))
 def test_a_random_graph_comes_back(seed):
     """Nested repeats, indexed sizes, several carries, shared weights, masks."""

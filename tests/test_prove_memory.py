@@ -84,7 +84,7 @@ def test_a_mean_of_two_formulas_is_below_their_maximum():
     assert prove(None, "max(B, D) = max(D, B, min(B, D))").outcome == "proved"
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("claim", "outcome"),
     [
@@ -112,7 +112,7 @@ def test_a_checkpoint_at_every_block(accounts, saves, outcome):
     assert prove(account, claim, brief=True).outcome == outcome
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["mlp", "deep_linear"])
 @pytest.mark.parametrize(
     ("choices", "claim", "outcome"),
@@ -215,7 +215,7 @@ def test_symbols_of_the_policy_are_names(accounts):
         prove(accounts("mlp"), "memory.activations.peak = 2*(L/k + k)*B*D")
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("claim", "error", "words"),
     [
