@@ -89,7 +89,7 @@ def changed(data, path, value):
     return copy
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "step"), [("mlp", 1), ("attention", 4), ("moe", 5)])
 def test_one_wrong_value_anywhere_is_an_error_or_another_graph(name, step):
     """Replace every value, one at a time, by junk: always a clear error or a well-formed graph.
