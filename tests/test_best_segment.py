@@ -184,6 +184,7 @@ def test_integers_are_derived_one_by_one(name, count):
         assert found.root[0] == isqrt(count - 1) + 1
 
 
+@pytest.mark.long
 def test_a_rounded_real_length_is_no_worse_than_any_divisor(mlp):
     """The formulas at the real best are at most the peak at every divisor that they serve."""
     random = Random(5)

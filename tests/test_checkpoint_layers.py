@@ -102,7 +102,7 @@ def test_a_folded_model_takes_what_the_same_layers_take_one_by_one(kinds, times,
     assert amounts(one, policy, L=times) == amounts(other, policy)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("policy", ["every:1", "every:2", "every:3", "every:4", "every:k", "store-nothing"])
 @pytest.mark.parametrize(("kinds", "norm", "tail"), [("ws", None, ""), ("wsm", None, ""), ("ws", 0, "")])
 def test_formulas_for_every_count_hold_where_they_say(kinds, norm, tail, policy):
@@ -139,7 +139,7 @@ def test_the_inputs_of_segments_are_kept_and_no_others(layers, policy, kept):
     assert values == 4 * AT["B"] * AT["D"] * (entered + 2)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "graph_and_sizes",
     [
@@ -214,7 +214,7 @@ def holding_repeats(outer):
     return b.build(b.square(b.repeat(outer, body, b.input("x", "B D"), name="outer")))
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("graph", "policy", "counts"),
     [

@@ -8,7 +8,7 @@ import pytest
 from symacct.cli import main
 from symacct.errors import ReadError
 from symacct.proof.judge import judge
-from symacct.readers.claim_files import claims_in, list_claim_files
+from symacct.readers.claim_files import claims_in
 from symacct.readers.stated import Stated
 
 GOOD = '[[claim]]\nname = "a"\nclaim = "n <= 2*n"\nexpect = "proved"\n'
@@ -27,10 +27,9 @@ def run(capsys, monkeypatch):
     return call
 
 
-@pytest.mark.few(2)
-@pytest.mark.parametrize("name", [file.name for file in list_claim_files()])
+@pytest.mark.parametrize("name", ["chain", "number-formats"])
 def test_what_ships_is_as_expected(name, run):
-    """Every shipped claim gets the verdict that its file expects."""
+    """By the command; every claim of every file is judged in the tests of shipped claims."""
     status, said, complaint = run("prove", name)
     assert (status, complaint) == (0, ""), said
     assert said.splitlines()[-1].endswith("are as expected") or said.rstrip().endswith("reported only")

@@ -62,7 +62,7 @@ def parameters(module) -> int:
     return sum(one.numel() for one in set(module.parameters()))
 
 
-@pytest.mark.few(12)
+@pytest.mark.few(8)
 @pytest.mark.parametrize("end", CLASSES)
 @pytest.mark.parametrize(("title", "config"), CONFIGS.values(), ids=CONFIGS)
 def test_each_class_of_a_family_has_the_parameters_of_the_public_one(title, config, end):

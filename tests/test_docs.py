@@ -42,7 +42,7 @@ def test_pages_beside_the_readme_name_what_is_there(name):
     """Each link, and each file or folder that is named by its path."""
     text = beside(name)
     links = re.findall(r"\]\((?!https?:)([^)#\s]+)\)", text)
-    paths = re.findall(r"\b(?:symacct|tests|docs|notebooks|models|machines|claims)/[\w/.-]*\b/?", text)
+    paths = re.findall(r"\b(?:symacct|tests|docs|notebooks|models|machines|claims)/[a-z_][\w/.-]*\b/?", text)
     assert not [one for one in (*links, *paths) if not (DOCS.parent / one).exists()]
     assert f"({name})" in beside("README.md")
 

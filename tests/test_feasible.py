@@ -41,6 +41,7 @@ def can_be_met(matrix, right, count):
     return False
 
 
+@pytest.mark.few(15)
 @pytest.mark.parametrize("seed", range(40))
 def test_weights_are_found_where_there_are_any(seed):
     dice = random.Random(seed)

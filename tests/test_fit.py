@@ -175,7 +175,7 @@ def largest_micro(changes, text, room):
     return next((one for one in tried if brute(changes, text, one) <= room), None)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("room", [14_000, 32_000, 36_000, 45_000, 52_000, 62_000, 70_000])
 def test_every_option_is_what_brute_force_finds(room):
     """Micro-batches and peaks of all options; there is one where brute force finds one."""
@@ -283,6 +283,7 @@ def test_more_devices():
 # ---- laws ----
 
 
+@pytest.mark.long
 def test_more_capacity_never_hurts():
     """What fits still fits, the largest batch never falls, and the fewest devices never rise."""
     before = None
@@ -303,7 +304,7 @@ def test_the_largest_batch_is_exact():
     assert account.value("memory.peak", {"B": limit.value + 1, "S": 1024}) > room
 
 
-@pytest.mark.few(11)
+@pytest.mark.few(5)
 @pytest.mark.parametrize("text", ["none", "every:1", "every:2", "sqrt", "store-nothing", "selective:relu"])
 @pytest.mark.parametrize("choice", [{}, {"accumulate": 2}, {"update": "fused"}, {"grads": "kept"}])
 def test_a_peak_over_the_batch_is_the_accounts(text, choice):

@@ -100,7 +100,7 @@ def magnitudes(one):
     return [one.decode(code).number for code in range(one.top + 1)]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", SMALL)
 def test_every_midpoint_goes_to_the_even_code(name):
     """The midpoints of all neighbours, the one beyond the largest too, and a step of fp32 on either side."""

@@ -22,6 +22,7 @@ from symacct.tensor import Tensor
 SHIPPED = [entry.name for entry in (*list_graphs(), *list_models())]
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("name", SHIPPED)
 @pytest.mark.parametrize("symbolic", [False, True])
 def test_a_shipped_graph_comes_back(name, symbolic):
@@ -32,6 +33,7 @@ def test_a_shipped_graph_comes_back(name, symbolic):
     assert to_json(from_json(text)) == text
 
 
+@pytest.mark.few(15)
 @pytest.mark.parametrize("seed", range(40))
 def test_a_random_graph_comes_back(seed):
     """Nested repeats, indexed sizes, several carries, shared weights, masks."""
@@ -87,6 +89,7 @@ def changed(data, path, value):
     return copy
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "step"), [("mlp", 1), ("attention", 4), ("moe", 5)])
 def test_one_wrong_value_anywhere_is_an_error_or_another_graph(name, step):
     """Replace every value, one at a time, by junk: always a clear error or a well-formed graph.

@@ -47,6 +47,7 @@ def small(account):
 # ---- costs ----
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", GRAPHS)
 def test_costs_on_nodes_add_up(name):
     """Exactly, as formulas, for every shipped graph; nothing is left without a node."""

@@ -402,6 +402,7 @@ def test_a_step_that_would_take_too_long_is_refused():
 # ---- sizes ----
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("name", [name for name in GRAPHS if name != "tiled_attention"])
 def test_sizes_meet_the_conditions_and_stay_short(name):
     account = derive(load_graph(name), precision="fp32")

@@ -71,7 +71,7 @@ def levels(steps, size):
         level -= sum(map(size, ends.get(at, ())))
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", SIZES)
 def test_shipped_graphs(name):
     policies = EVERYWHERE

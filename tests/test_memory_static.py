@@ -102,7 +102,7 @@ def test_every_precision_and_optimizer(name, optimizer):
     assert_formula(account, "memory.static", f"{weight}*{held} + {grad + master + state}*{trained}")
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("name", "each"), list(TOTALS.items()))
 def test_bytes_of_a_parameter(name, each):
     """12, 16, 18, 8 and 16 bytes with AdamW, proved of a whole decoder, and the next number refuted."""

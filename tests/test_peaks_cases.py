@@ -34,6 +34,7 @@ def agree(account, sizes, names=QUANTITIES):
         assert evaluate(found.expr, sizes) == bound.value(name), (name, sizes)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("each", [2, 3, 5])
 @pytest.mark.parametrize("policy", [{}, {"accumulate": 2}, {"update": "fused"}])
 def test_every_remainder(each, policy):

@@ -66,7 +66,7 @@ def shifting(carries, *, chained=False, layers="L"):
     return b.build(b.repeat(layers, layer, (b.input("x", "B D"),) * carries)[0])
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("chained", [False, True], ids=["shift", "chain"])
 @pytest.mark.parametrize("carries", [1, 2, 5, 6, 9, 12])
 def test_carries_that_shift(carries, chained):
@@ -74,7 +74,7 @@ def test_carries_that_shift(carries, chained):
     check(account, {"B": 32, "D": 4, "F": 5, "L": 40}, {"B": 2, "D": 9, "F": 5, "L": 33})
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("policy", POLICIES, ids=str)
 def test_seven_carries_under_every_policy(policy):
     account = derive(shifting(7), precision="fp32", **policy)

@@ -97,7 +97,7 @@ def pictures(folder, ending):
     return paths
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize("ending", [".svg", ".png"])
 def test_the_same_input_gives_the_same_bytes(tmp_path, ending):
     """Drawn twice, in two folders."""
@@ -166,14 +166,14 @@ def test_refusals(words, said, capsys, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.long
-def test_refusals_of_the_functions(tmp_path):
-    """What no flag of the command reaches."""
+def test_refusals_of_the_functions(tmp_path, monkeypatch):
+    """What no flag of the command reaches; with few lengths in the place of many."""
+    monkeypatch.setattr(memory, "MOST_LENGTHS", 4)
     account = derive(load("mlp"))
     with pytest.raises(UsageError, match="under checkpoints of a length with a name"):
         memory.tradeoff(account, MLP, tmp_path / "x.svg")
-    with pytest.raises(LimitError, match="500 lengths would have to be drawn"):
-        memory.tradeoff(derive(load("mlp"), checkpoint="every:k"), MLP | {"L": 500}, tmp_path / "x.svg")
+    with pytest.raises(LimitError, match="5 lengths would have to be drawn"):
+        memory.tradeoff(derive(load("mlp"), checkpoint="every:k"), MLP | {"L": 5}, tmp_path / "x.svg")
     with pytest.raises(RuleError, match=r"memory\.peak is no sum of terms"):
         shares.draw(account, "memory.peak", MLP, tmp_path / "x.svg")
     with pytest.raises(UnknownNameError):

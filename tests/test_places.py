@@ -15,6 +15,7 @@ GRAPHS = ("gpt", "llama", "attention", "mlp", "moe", "deep_linear")
 QUANTITIES = ("flops.forward", "flops.model", "params", "memory.activations", "bytes.forward")
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("name", GRAPHS)
 @pytest.mark.parametrize("quantity", QUANTITIES)
 def test_the_regions_of_a_graph_add_up_to_the_whole(name, quantity):
@@ -32,6 +33,7 @@ def test_the_regions_of_a_graph_add_up_to_the_whole(name, quantity):
         assert found.unit == account[quantity].unit
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("graph", "claim", "outcome"),
     [

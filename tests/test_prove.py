@@ -66,6 +66,7 @@ def test_six_b_d_squared_l_is_a_leading_term(run):
     assert run("prove", "deep_linear", CHAIN) == (1, CHAIN_SAID, "")
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize(
     ("words", "status"),
     [
@@ -252,6 +253,7 @@ def test_a_derived_side_on_the_right_is_still_the_exact_one(run):
     assert turned.parts == straight.parts
 
 
+@pytest.mark.long
 def test_output_does_not_depend_on_the_hash_seed():
     """Two processes with other seeds write the same bytes."""
     said = set()
@@ -303,6 +305,7 @@ def test_nothing_is_proved_where_it_divides_by_zero(claim, assume, outcome):
     assert outcome == "proved" or "it divides by n - " in verdict.decision.reason
 
 
+@pytest.mark.long
 def test_minima_thresholds_and_limits_write_certificates(tmp_path, capsys):
     """What is proved of them has one; a minimum that is refuted has none."""
     file = tmp_path / "c.json"

@@ -128,7 +128,7 @@ def test_a_minimum_sees_through_what_is_bound():
     assert letters.decision.reason == plain.decision.reason
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "text",
     [

@@ -84,7 +84,7 @@ def test_a_mean_of_two_formulas_is_below_their_maximum():
     assert prove(None, "max(B, D) = max(D, B, min(B, D))").outcome == "proved"
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("claim", "outcome"),
     [
@@ -112,7 +112,7 @@ def test_a_checkpoint_at_every_block(accounts, saves, outcome):
     assert prove(account, claim, brief=True).outcome == outcome
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["mlp", "deep_linear"])
 @pytest.mark.parametrize(
     ("choices", "claim", "outcome"),
@@ -201,6 +201,7 @@ def test_segments_that_do_not_divide(accounts):
     assert prove(account, claim.replace("ceiling", "floor"), sizes={"L": 7, "k": 2}).outcome == "refuted"
 
 
+@pytest.mark.long
 def test_symbols_of_the_policy_are_names(accounts):
     """They can be bound, grow, and stand in a where; without the policy they are unknown."""
     account = accounts("mlp", checkpoint="every:k", accumulate="N")
@@ -214,7 +215,7 @@ def test_symbols_of_the_policy_are_names(accounts):
         prove(accounts("mlp"), "memory.activations.peak = 2*(L/k + k)*B*D")
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("claim", "error", "words"),
     [

@@ -55,6 +55,7 @@ def test_times(name, text, on, said):
     assert outcome(FORWARD[name], text, on=on) == said
 
 
+@pytest.mark.long
 def test_rates_are_real_numbers():
     """At most 5 B*D seconds: true for whole rates of at least 1, and not for 1/2 B/s."""
     found = prove(FORWARD["relu"], "time.forward <= 5 s * B*D")

@@ -316,7 +316,7 @@ def test_a_calculation_with_names():
         amount("2B", None, (), ["B"])
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize("count", [500, 900])
 def test_long_sums_are_read(count):
     """Work on many names, on long words and on long runs is bounded."""

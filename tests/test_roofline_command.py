@@ -132,7 +132,7 @@ def test_records(run):
     assert "| **forward** |" in out
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("workload", ["train", "forward", "prefill", "decode"])
 @pytest.mark.parametrize("form", ["text", "markdown", "json", "csv"])
 def test_every_workload_in_every_format(workload, form, run):

@@ -145,7 +145,7 @@ def config(tmp_path):
     return str(path)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("checkpoint", ["every:1", "every:2", "sqrt", "none"])
 @pytest.mark.parametrize("verb", ["derive", "memory"])
 def test_a_checkpoint_says_which_layers_run_again(config, capsys, verb, checkpoint):
@@ -160,7 +160,7 @@ def test_a_checkpoint_says_which_layers_run_again(config, capsys, verb, checkpoi
     assert "an iteration of" not in plain[1]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "words",
     [

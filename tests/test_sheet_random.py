@@ -141,7 +141,7 @@ def _divides_by_zero(tree):
     return any(part.form == "number" and part.value == 0 for one in zero for part in walk(one))
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(PARTS))
 def test_random_formulas_read_back_as_what_was_meant(seed):
     dice = random.Random(seed)

@@ -52,7 +52,7 @@ def test_a_false_claim_shows_what_is_true(case):
     assert f"right: {right}" in " ".join(text.split())
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "case", [case for case in CASES if " = " in CASES[case][2] and "[" not in CASES[case][2]]
 )

@@ -76,7 +76,7 @@ def test_every_expectation_holds(file, start, accounts):
         assert found.ok, f"{stated.name}: {found.got}, not {stated.expect}. {found.detail}"
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("file", "start"), CASES)
 def test_a_wrong_coefficient_is_not_proved(file, start, accounts, monkeypatch):
     """What is true is no longer true with one coefficient of the right side changed, or twice a number."""

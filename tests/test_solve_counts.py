@@ -83,7 +83,7 @@ def test_counts_that_a_length_does_not_divide(checkpoint, sizes, bound, optimize
     ]  # fmt: skip
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", range(10))
 def test_random_questions_are_those_of_brute_force(seed):
     """Lengths and counts, with roots, with micro-batches, of several quantities."""
@@ -175,7 +175,7 @@ def test_a_question_that_takes_too_long_has_no_answer(monkeypatch):
         solve(account_of("sqrt"), *PARTIAL[:2], sizes=PARTIAL[2])
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("checkpoint", ["every:3", "sqrt", "every:2:full"])
 @pytest.mark.parametrize("quantity", ["flops.recompute", "memory.activations", "bytes.step"])
 def test_micro_batches_have_a_shorter_last_segment_too(checkpoint, quantity):

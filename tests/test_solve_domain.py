@@ -40,6 +40,7 @@ def digits():
 # ---- brute force ----
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("seed", range(40))
 def test_answers_are_those_of_brute_force(seed):
     """Random conditions with roots, logarithms, quotients, roundings and assumptions."""
@@ -188,6 +189,7 @@ def test_what_the_graph_demands_binds():
     assert [int(one.at) for one in heads.checks] == [1]
 
 
+@pytest.mark.long
 def test_fit_plan_and_solve_agree():
     """The largest number of sequences is one number."""
     room = "a100-sxm-80gb"

@@ -69,7 +69,7 @@ def compared(seed: int, all_rows: range) -> Iterator[tuple[Policy, list[MemoryRo
         assert saved == tracked.saved_peak, (seed, policy.describe())
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_memory_of_random_graphs(group: int) -> None:
     for seed in range(group * EACH, (group + 1) * EACH):
