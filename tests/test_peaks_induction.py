@@ -285,7 +285,7 @@ def test_a_loop_that_is_empty_by_chance_is_not_folded_away(kind, policy, body):
     count, least = TURNING[kind]
     account = derive(turning(count, body, least), precision="fp32", **policy)
     tried = 0
-    for sizes in ({"B": 2, "D": 3, "L": a, "N": b} for a in (1, 2, 5, 9, 13) for b in (5, 8, 14, 23)):
+    for sizes in ({"B": 2, "D": 3, "L": a, "N": b} for a in (1, 2, 5, 9, 13, 18) for b in (5, 8, 14, 23)):
         if not least.subs(sizes) <= sizes["N"]:
             continue
         try:
