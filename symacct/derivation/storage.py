@@ -101,6 +101,8 @@ class Storage:
             if same(repeat.hi, repeat.lo):
                 yield from self.resolve(str(carry.init), box)
                 return
+            around = dict(zip(self.indices(self.graph.tensors[root].path), box, strict=True))
+            self.conditions += required(repeat.count, 1, around)
             yield from self.resolve(str(carry.leave), (*box, (normal(repeat.hi - 1), repeat.hi)))
         else:
             yield root, box
