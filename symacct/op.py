@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, final
 
 from sympy import Basic
 
@@ -223,6 +223,7 @@ class Op(ABC):
         """Run the part of ``run`` that repeats forward work (part of hardware, not of model FLOPs)."""
         return ()
 
+    @final
     def counts(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Counts:
         """Return counts of primitives (or of a function that is priced as a whole), never FLOPs.
 
@@ -233,6 +234,7 @@ class Op(ABC):
             return {self.whole: outs[0].numel}
         return _counted(self, _nameless(ins), _nameless(outs), again=False)
 
+    @final
     def recomputed(self, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> Counts:
         """Return the part of the counts that repeats forward work."""
         return _counted(self, _nameless(ins), _nameless(outs), again=True)
@@ -290,10 +292,7 @@ class View(Op):
 
     __slots__ = ()
 
-    @property
-    def kind(self) -> str:
-        """A view."""
-        return "view"
+    kind: ClassVar[str] = "view"
 
     @property
     def alias(self) -> bool:

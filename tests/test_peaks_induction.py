@@ -8,7 +8,9 @@ from fractions import Fraction
 import pytest
 
 from symacct import derive
+from symacct.algebra.condition import Condition
 from symacct.algebra.evaluate import evaluate
+from symacct.algebra.symbols import as_expr, symbol
 from symacct.build import Builder
 from symacct.errors import DisagreementError, RuleError
 from symacct.execution.memory_points import points
@@ -180,6 +182,23 @@ def test_an_end_that_gets_no_gradient_may_be_long():
     check(account, {"B": 3, "D": 5, "L": 190}, {"B": 7, "D": 2, "L": 205})
 
 
+@pytest.mark.parametrize("policy", ["every:k", "every:7", "store-nothing"])
+@pytest.mark.parametrize("last", ["embedding", "gelu"])
+def test_what_runs_again_stops_before_its_last_turn(policy, last):
+    """The last op that saves anything saves what is there: neither it nor its whole turn runs again."""
+    b = Builder("net", "B D L V")
+    ids = b.input("ids", "B", dtype="index")
+
+    def layer(x):
+        y = b.embedding(b.weight("table", "V D"), ids) if last == "embedding" else b.gelu(x)
+        return b.add(x, y)
+
+    graph = b.build(b.repeat("L", layer, b.input("x", "B D", grad=True), name="layers"))
+    account = derive(graph, precision="fp32", checkpoint=policy)
+    k = {"k": 7} if policy == "every:k" else {}
+    check(account, *({"B": 3, "D": 5, "V": wide, "L": turns, **k} for turns in (14, 35) for wide in (1, 40)))
+
+
 def test_values_that_trade_places_have_no_formula():
     """They never settle: refused for a symbol, exact for a number."""
     b = Builder("net", "B D L")
@@ -232,3 +251,74 @@ def test_a_peak_below_what_is_saved_is_no_number(monkeypatch):
     with pytest.raises(DisagreementError) as caught:
         account["memory.peak"]
     assert caught.value.graph.name == "net"
+
+
+def turning(count, body, least):
+    """An inner repeat whose number of iterations depends on the outer one, and on a size of its own."""
+    b = Builder("net", "B D L N")
+    b.require(Condition("at_least", symbol("N"), least))
+
+    def layer(i, x):
+        return b.repeat(count(i), lambda p: body(b, p, x), b.gelu(x), name="inner")
+
+    return b.build(b.repeat("L", layer, b.gelu(b.input("x", "B D", grad=True)), index="i", name="outer"))
+
+
+L, N = symbol("L"), symbol("N")
+TURNING = {
+    "empty at N = 5": (lambda i: (N - 5) * (i + 1), as_expr(5)),
+    "empty at N = 4": (lambda i: (N - 4) * (i + 2), as_expr(4)),
+    "empty at N = L": (lambda i: (N - L) * (i + 1), L),
+    "negative below L": (lambda i: 3 * (N - i), L),
+    "falling to N - L + 1": (lambda i: N - i, L),
+    "empty in the first": (lambda i: N * i, as_expr(1)),
+}
+"""Counts that are 0, or less, at some sizes and at others not."""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", TURNING)
+@pytest.mark.parametrize("policy", [{}, {"checkpoint": "every:1"}, {"checkpoint": "store-nothing"}], ids=str)
+@pytest.mark.parametrize("body", [lambda b, p, x: p + x, lambda b, p, x: b.gelu(p)], ids=["sum", "gelu"])
+def test_a_loop_that_is_empty_by_chance_is_not_folded_away(kind, policy, body):
+    """At every size where a formula is said to hold it is what each iteration written out comes to."""
+    count, least = TURNING[kind]
+    account = derive(turning(count, body, least), precision="fp32", **policy)
+    tried = 0
+    for sizes in ({"B": 2, "D": 3, "L": a, "N": b} for a in (1, 2, 5, 9, 13, 18) for b in (5, 8, 14, 23)):
+        if not least.subs(sizes) <= sizes["N"]:
+            continue
+        try:
+            found = {name: account[name] for name in ("memory.peak", "memory.activations.peak")}
+        except RuleError:
+            return
+        if all(one.holds(sizes) for quantity in found.values() for one in quantity.when):
+            tried += 1
+            check(account, sizes)
+    assert tried
+
+
+def test_a_form_that_does_not_hold_further_on_is_refused(monkeypatch):
+    """Planted: with loops left empty the counts that the form is tried at beside show it."""
+    monkeypatch.setattr(forms, "thick", lambda shape, counts: {**counts, "N": max(counts["N"], 5)})
+    monkeypatch.setattr(forms, "small_counts", lambda shape: {"L": 5, "N": 5})
+    account = derive(turning(TURNING["empty at N = 5"][0], lambda b, p, x: b.gelu(p), as_expr(5)))
+    with pytest.raises(RuleError, match="no one form"):
+        account["memory.peak"]
+
+
+def test_outputs_without_a_derivative_that_backward_reads_are_outputs():
+    """In the account of each op's output: a mask, and what is made of an input without a gradient."""
+    b = Builder("net", "B D L")
+    first = b.relu(b.input("x", "B D"))
+
+    def layer(x):
+        y = b.mul(x, b.weight("w", "D"))
+        return b.where(b.greater(y, x), x, y)
+
+    account = derive(b.build(b.relu(b.repeat("L", layer, first))), precision="fp32", saves="lecture")
+    for sizes in ({"B": 2, "D": 3, "L": 2}, {"B": 4, "D": 5, "L": 12}):
+        elements = sizes["B"] * sizes["D"]
+        outputs = 4 + (4 + 1 + 4) * sizes["L"] + 4  # relu; products, a mask and what it chooses; relu
+        assert account["memory.activations"].at(**sizes) == outputs * elements
+        assert account["memory.activations.peak"].at(**sizes) == outputs * elements

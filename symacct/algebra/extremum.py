@@ -80,7 +80,8 @@ def standing(func: object, args: Iterable[Expr]) -> Expr:
     (Max(A, A + B), A)
     """
     found: Any = tuple(dict.fromkeys(args))
-    return found[0] if len(found) == 1 else STANDING[func](*found, evaluate=False)
+    made: Any = STANDING[func] if len(found) > MOST_COMPARED else func
+    return found[0] if len(found) == 1 else made(*found, evaluate=False)
 
 
 def is_many(func: object, args: Sequence[Expr]) -> bool:

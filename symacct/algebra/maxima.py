@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import lru_cache
-from itertools import repeat
+from itertools import combinations, compress, islice, repeat
 from math import lcm, prod
-from operator import ge, mul
+from operator import mul
 from typing import TYPE_CHECKING
 
 from symacct.algebra.feasible import weights
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
     from symacct.algebra.sparse import Ring
 
-POINTS, FEW = 240, 24
+POINTS = 240
 STEPS = (0, 1, 2, 5, 17, 64, 300, 2_000, 40_000, 10**6)
+LARGE, MOST_CORNERS = 10_000, 120
 MOST_NEAR, MORE = 3, 6
 MOST_PROGRAMS = 16
 MOST_WINNERS = 12
@@ -101,11 +102,12 @@ class Contest:
         """
         if len(polys) < 2:
             return list(polys)
-        values = list(zip(*self._values(polys, FEW), strict=True))
+        values = list(zip(*self._values(polys, self._corners(polys)), strict=True))
+        above = _above(values)
         kept: list[int] = []
         for at in sorted(range(len(polys)), key=lambda at: -sum(values[at])):
-            above = (one for one in kept if all(map(ge, values[one], values[at])))
-            if not any(self.ring.nonnegative(plus(polys[one], polys[at], -1)) for one in above):
+            others = (one for one in kept if above[at] >> one & 1)
+            if not any(self.ring.nonnegative(plus(polys[one], polys[at], -1)) for one in others):
                 kept.append(at)
         return [polys[at] for at in sorted(kept)]
 
@@ -133,8 +135,8 @@ class Contest:
             return True
         both = [*sides[0], *sides[1]]
         split = len(sides[0])
-        for many in (FEW, POINTS):
-            table = self._values(both, many)
+        for at in (self._corners(both), None):
+            table = self._values(both, at)
             if any(max(row[:split]) != max(row[split:]) for row in table):
                 return False
         covered = all(
@@ -155,8 +157,20 @@ class Contest:
             self.below(polys[at], [polys[one] for one in nearest.to(at, n)]) for n in (MOST_NEAR, MORE)
         )
 
-    def _values(self, polys: Sequence[Poly], many: int = POINTS) -> list[list[int]]:
-        """Return the values of all candidates at the points, times a common denominator."""
+    def _corners(self, polys: Sequence[Poly]) -> list[tuple[int, ...]]:
+        """Return points at which two generators are large, and all others as small as they may be."""
+        used = [
+            at for at in range(len(self.ring.bases)) if any(powers[at] for poly in polys for powers in poly)
+        ]
+        pairs = islice(combinations(used, 2), MOST_CORNERS)
+        unit = [0] * len(self.ring.bases)
+        return [
+            tuple(unit),
+            *(tuple(LARGE if at in pair else 0 for at in range(len(unit))) for pair in pairs),
+        ]
+
+    def _values(self, polys: Sequence[Poly], at: Sequence[Sequence[int]] | None = None) -> list[list[int]]:
+        """Return the values of all candidates at some points, or all, times a common denominator."""
         scale = lcm(*(c.denominator for poly in polys for c in poly.values()))
         monomials = {p: at for at, p in enumerate(dict.fromkeys(p for poly in polys for p in poly))}
         factors = [tuple((place, power) for place, power in enumerate(p) if power) for p in monomials]
@@ -165,10 +179,10 @@ class Contest:
             for poly in polys
         ]
         found = []
-        for point in points(len(self.ring.bases), many):
+        for point in points(len(self.ring.bases)) if at is None else at:
             real = [x + (place in self.sizes) for place, x in enumerate(point)]
             values = [prod(real[place] ** power for place, power in one) for one in factors]
-            found.append([sum(map(mul, cs, map(values.__getitem__, at))) for at, cs in tables])
+            found.append([sum(map(mul, cs, map(values.__getitem__, which))) for which, cs in tables])
         return found
 
     def below(self, poly: Poly, others: Sequence[Poly]) -> bool:
@@ -236,14 +250,26 @@ def undominated(candidates: Sequence[Poly]) -> tuple[Poly, ...]:
     ({(0,): 2}, {(1,): 1})
     """
     monomials = tuple(dict.fromkeys(powers for poly in candidates for powers in poly))
-    rows = [tuple(map(poly.get, monomials, repeat(0))) for poly in candidates]
-    totals = list(map(sum, rows))
-    kept: list[int] = []
-    for at in sorted(range(len(rows)), key=lambda at: -totals[at]):  # the larger ones first
-        row = rows[at]
-        if not any(all(map(ge, rows[one], row)) for one in kept):
-            kept.append(at)
-    return tuple(candidates[at] for at in sorted(kept))
+    distinct: dict[tuple[int | Fraction, ...], Poly] = {}
+    for poly in candidates:
+        distinct.setdefault(tuple(map(poly.get, monomials, repeat(0))), poly)
+    own = (above == 1 << at for at, above in enumerate(_above(list(distinct))))
+    return tuple(compress(distinct.values(), own))
+
+
+def _above(rows: Sequence[Sequence[int | Fraction]]) -> list[int]:
+    """Return, for each row, which ones have nowhere a smaller number: a set as the bits of an integer."""
+    found = [(1 << len(rows)) - 1] * len(rows)
+    for column in zip(*rows, strict=True):
+        alike: dict[int | Fraction, int] = {}
+        for at, value in enumerate(column):
+            alike[value] = alike.get(value, 0) | 1 << at
+        if len(alike) > 1:
+            so_far = 0
+            for value in sorted(alike, reverse=True):
+                so_far = alike[value] = alike[value] | so_far
+            found = [each & alike[value] for each, value in zip(found, column, strict=True)]
+    return found
 
 
 @lru_cache(maxsize=64)

@@ -230,9 +230,10 @@ class Ring:
 
     def in_sizes(self, poly: Poly) -> Expr:
         """Return a polynomial in the sizes themselves as a formula."""
-        return normal(Add(*(Mul(from_number(c), self._monomial(powers)) for powers, c in poly.items())))
+        return normal(Add(*(Mul(from_number(c), self.monomial(powers)) for powers, c in poly.items())))
 
-    def _monomial(self, powers: Powers) -> Expr:
+    def monomial(self, powers: Powers) -> Expr:
+        """Return a product of powers of the sizes themselves."""
         if powers not in self.monomials:
             factors = (Pow(base, power) for base, power in zip(self.bases, powers, strict=True) if power)
             self.monomials[powers] = Mul(*factors)

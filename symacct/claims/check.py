@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from symacct.claims.dims import Dims
 from symacct.errors import UnitError
+from symacct.messages import Message
 from symacct.syntax import caret, fold, walk
 from symacct.units import read_unit
 
@@ -164,7 +165,7 @@ class Checker:
     def refuse(self, first: Tree, wanted: Dims, part: Tree, found: Dims, verb: str) -> NoReturn:
         """Raise the error for two unlike parts."""
         error = UnlikeError(
-            f"{dims_name(wanted)} and {dims_name(found)} cannot be {verb}",
+            Message(f"not_{verb}", left=dims_name(wanted), right=dims_name(found)),
             where=caret(self.text, part.start),
             expected=f"{wanted}      (as {self.slice(first)})",
             got=f"{found}      (of {self.slice(part)})",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from symacct.claims.check import PURE, Checker
 from symacct.claims.dims import Dims, dotted
 from symacct.errors import SymacctError
+from symacct.messages import Message
 from symacct.syntax import walk
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class _Reading:
             return None
 
     def whole(self, tree: Tree, target: Dims) -> str:
-        return f"{self.checker.slice(tree)} read in {dotted(target)}"
+        return Message("read_in", text=self.checker.slice(tree), unit=dotted(target))
 
     def product(self, tree: Tree, target: Dims) -> Iterator[str]:
         factors = list(_factors(tree, 1, self.checker.constants))
@@ -89,7 +90,7 @@ class _Reading:
             raise NoReadingError
         if constants:
             shown = self.coefficient(constants)
-            yield f"{shown} read as {shown} {dotted(missing)}"
+            yield Message("read_as", text=shown, meaning=f"{shown} {dotted(missing)}")
         elif not missing.counting or all((self.known(part) or PURE).pure for part, _ in others):
             yield self.whole(tree, target)
         else:

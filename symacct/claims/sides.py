@@ -15,6 +15,7 @@ from symacct.claims.coefficients import NoReadingError, absorbed
 from symacct.claims.dims import Dims, dotted
 from symacct.claims.repair import mended
 from symacct.errors import FormulaError, SymacctError, UnitError
+from symacct.messages import Message
 from symacct.syntax import Tree, caret, check_nesting, fold, walk
 from symacct.units import ONE, Unit, read_unit
 
@@ -355,7 +356,7 @@ def _unlike_sides(claim: Claim, checker: Checker, left: Dims, right: Dims) -> Un
     if claim.right.form == "quantity" and claim.left.form != "quantity":
         first, wanted, part, found = claim.right, right, claim.left, left
     error = UnlikeError(
-        f"{_side(wanted)} and {_side(found)} cannot be compared",
+        Message("not_compared", left=_side(wanted), right=_side(found)),
         where=caret(claim.text, part.start),
         expected=f"{wanted}      (as {checker.slice(first)})",
         got=f"{found}      (of {checker.slice(part)})",

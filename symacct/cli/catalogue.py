@@ -112,22 +112,15 @@ def ops() -> Rows:
     >>> [row for row in ops() if row[0] == "Einsum"]
     [('Einsum', 'Contraction of two tensors over named axes.')]
     """
-    registry = _tree("ops", "__init__.py")
-    listed = [node.id for node in ast.walk(_assigned(registry, "OPS")) if isinstance(node, ast.Name)]
-    homes = [
-        node.module.rpartition(".")[2]
-        for node in registry.body
-        if isinstance(node, ast.ImportFrom) and node.module
-    ]
-    meanings = {
-        node.name: _first_line(node)
-        for home in homes
-        for node in _tree("ops", f"{home}.py").body
-        if isinstance(node, ast.ClassDef)
-    }
+    homes = [path.name for path in files("symacct").joinpath("ops").iterdir() if path.name.endswith(".py")]
+    classes = [node for home in homes for node in _tree("ops", home).body if isinstance(node, ast.ClassDef)]
+    rows: Rows = sorted(
+        (node.name, _first_line(node))
+        for node in classes
+        if any(isinstance(mark, ast.Name) and mark.id == "final" for mark in node.decorator_list)
+    )
     table = _tree("ops", "elementwise_table.py")
     functions = [name for part in ("ARITHMETIC", "FUNCTIONS") for name, _ in _entries(table, part)]
-    rows: Rows = [(name, meanings[name]) for name in sorted(n for n in listed if n in meanings)]
     return rows + [(name, "elementwise function") for name in functions]
 
 

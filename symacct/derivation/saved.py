@@ -99,7 +99,7 @@ def _collect(step: Step, storage: Storage, reads: _Reads) -> tuple[list[Saved], 
 
 
 def _every_output(step: Step, storage: Storage, reads: _Reads) -> None:
-    """Read the value of every op that is no view, in all iterations in which it has a derivative."""
+    """Read the value of every op that is no view, where it has a derivative or where backward reads it."""
     makers = {node.label: node for node, _ in walk(step.graph.nodes) if isinstance(node, Node)}
     chains = {tuple(r.name for r in (*path, node)): (*path, node) for node, path in _repeats(step.backward)}
     for (label, names), slots in step.wanted.items():
@@ -108,6 +108,24 @@ def _every_output(step: Step, storage: Storage, reads: _Reads) -> None:
             root = storage.view(node.outs[0])
             reads.boxes[root].append(tuple(ranges[name] for name in step.graph.tensors[node.outs[0]].path))
             reads.readers[root][label] = None
+    read = _Reads()
+    _what_backward_reads(step, storage, read, [], torch=False)
+    results = {node.outs[0] for node in makers.values() if not node.op.alias}
+    for root in (name for name in read.boxes if name in results):
+        own = reads.boxes[root]
+        for box in read.boxes[root]:
+            if not any(_inside(box, one) for one in own):
+                own.append(box)
+                reads.readers[root] |= read.readers[root]
+                reads.guards[root, box] += read.guards[root, box]
+
+
+def _inside(box: Box, other: Box) -> bool:
+    """Say whether the iterations of one box are certainly among those of another."""
+    return all(
+        (lo - low).is_nonnegative and (high - hi).is_nonnegative
+        for (lo, hi), (low, high) in zip(box, other, strict=True)
+    )
 
 
 def _what_backward_reads(

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from symacct.errors import RuleError, UsageError
+from symacct.messages import Message
 from symacct.policy import DTYPE_BITS
 from symacct.units import read_unit
 
@@ -20,7 +21,7 @@ INTEGERS = ("int64", "int32", "int8", "int4")
 WIDEST = ("fp64", "fp32", "int32")
 """What products are summed in where nothing is said: the widest that there is, as frameworks do."""
 
-SHARDED = "ideal even sharding, no communication: a bound"
+SHARDED = Message("sharded")
 LARGEST_COUNT = 10**7
 SAME = Fraction(1, 1000)
 SCALES = ("E", "P", "T", "G", "M", "k", "")
@@ -138,7 +139,7 @@ class Machine:
         if of_dtype and not sparse and all(peak.sparse for peak in of_dtype):
             fix = f"{of_dtype[0].figure} is with 2:4 sparsity: no peak for dense work"
         return RuleError(
-            f"{self.name} has no peak for {wanted}",
+            Message("no_peak", machine=self.name, peak=wanted),
             where=f"machine {self.name}",
             expected=f"one of: {', '.join(known) or 'none is known'}",
             got=wanted,
@@ -158,7 +159,7 @@ class Machine:
         found: Figure | None = getattr(self, what)
         if found is None:
             raise RuleError(
-                f"{self.name} has no {what}",
+                Message("lacks", owner=self.name, what=what),
                 where=f"machine {self.name}",
                 expected=f"a machine whose {what} is known",
                 got=f"none is stated: {self.title}",

@@ -1,34 +1,32 @@
-"""Every op, each in one place; adding one touches its file and this list."""
+"""Every op, each in one place: an op is in ``OPS`` because its class stands in a file of this folder."""
 
-from symacct.ops.attention import FusedAttention
-from symacct.ops.attention_grad import FusedAttentionGrad
-from symacct.ops.cache import Cached
-from symacct.ops.cast import Cast
-from symacct.ops.dropout import Dropout, DropoutGrad
-from symacct.ops.einsum import Einsum
-from symacct.ops.elementwise import Elementwise
-from symacct.ops.grouped import GroupedMatmul
-from symacct.ops.grouped_grad import GroupedWeightGrad
-from symacct.ops.join import Concatenate, Pad, Slice
-from symacct.ops.lookup import Embedding, EmbeddingGrad
-from symacct.ops.loss import CrossEntropy, CrossEntropyGrad
-from symacct.ops.norm import LayerNorm, RMSNorm
-from symacct.ops.norm_grad import NormGrad, NormWeightGrad
-from symacct.ops.optimizer import Update
-from symacct.ops.reduce import Expand, Reduce
-from symacct.ops.reduce_grad import MaxGrad, MeanGrad
-from symacct.ops.rotary import Rotary
-from symacct.ops.route import TopK, TopKGrad
-from symacct.ops.softmax import LogSoftmax, LogSoftmaxGrad, Softmax, SoftmaxGrad
-from symacct.ops.tiled import Load, Store
-from symacct.ops.transpose import Transpose
-from symacct.ops.view import Keys, Rearrange
+from __future__ import annotations
 
-OPS = (
-    Cached, Cast, Concatenate, CrossEntropy, CrossEntropyGrad, Dropout, DropoutGrad, Einsum,
-    Elementwise, Embedding, EmbeddingGrad, Expand, FusedAttention, FusedAttentionGrad, GroupedMatmul,
-    GroupedWeightGrad, Keys, LayerNorm, Load, LogSoftmax, LogSoftmaxGrad, MaxGrad,
-    MeanGrad, NormGrad, NormWeightGrad, Pad, RMSNorm, Rearrange, Reduce, Rotary, Slice, Softmax,
-    SoftmaxGrad, Store, TopK, TopKGrad, Transpose, Update,
-)  # fmt: skip
+from importlib import import_module
+from inspect import isabstract
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING
+
+from symacct.op import Op
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def _found() -> Iterator[type[Op]]:
+    for file in iter_modules(__path__, f"{__name__}."):
+        for item in vars(import_module(file.name)).values():
+            if isinstance(item, type) and issubclass(item, Op) and not isabstract(item):
+                yield item
+
+
+OPS = tuple(sorted(set(_found()), key=lambda op: op.__name__))
 """All op classes, by name in alphabetical order."""
+
+
+def __getattr__(name: str) -> type[Op]:
+    """Return an op class by name."""
+    for op in OPS:
+        if op.__name__ == name:
+            return op
+    raise AttributeError(f"symacct has no op {name}")

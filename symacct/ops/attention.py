@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from sympy import Expr, Integer, S, sqrt
 
@@ -31,11 +31,8 @@ class FusedAttention(Op):
     axis; it may be the head axis. Outputs: o, q's axes with the feature axis in place of the head axis; and
     logsumexp, one number for each query, which backward reads with q, k, v and o.
 
-    Counts, for P pairs (all queries times all keys) in R rows, heads of K and features of V:
-    scores (fma P K, chain P), scale (mul P), softmax without its division (max P, sub P, exp P, add P, two
-    row_chain a row), logsumexp (log R, add R), the weighted sum (fma P V, chain R V), and its division (div
-    R V: the result is divided once, not the probabilities). ``fma`` and ``chain`` are those of the two
-    products alone, and so are what ``.matmul`` totals take; the softmax's chains are ``row_chain``.
+    The result is divided by the sums of its rows, not each probability. ``fma`` and ``chain`` are those of
+    the two products alone, and so are what ``.matmul`` totals take; the softmax's chains are ``row_chain``.
 
     >>> op = FusedAttention("S", "T", "K")
     >>> q, k = sized(B=2, H=3, S=4, K=8), sized(B=2, H=3, T=4, K=8)
@@ -46,8 +43,7 @@ class FusedAttention(Op):
         query_axis: the axis of the queries, in q.
         key_axis: the axis of the keys, in k and v.
         head_axis: the axis that the scores sum, in q and k.
-        mask: a structural mask over the query and key axes; counts are given for all pairs, and
-            ``counts_at`` gives them for the allowed ones.
+        mask: a structural mask over the query and key axes.
         scale: the factor of the scores, such as ``1 / sqrt(K)``.
     """
 
@@ -57,10 +53,7 @@ class FusedAttention(Op):
     mask: Mask | None = None
     scale: Expr = S.One
 
-    @property
-    def kind(self) -> str:
-        """Attention."""
-        return "attention"
+    kind: ClassVar[str] = "attention"
 
     def contracted(self) -> frozenset[str]:
         """Return the primitives of the two products."""

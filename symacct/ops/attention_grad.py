@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from sympy import Expr, S
 
@@ -29,13 +29,9 @@ class FusedAttentionGrad(GradientOp):
 
     Inputs: g, q, k, v, o, logsumexp. Outputs: the wanted gradients, in the order q, k, v; each is a value.
 
-    Counts, for P pairs in R rows, heads of K and features of V, in the order of work:
-    the probabilities again (fma P K, chain P, mul P, sub P, exp P), which is what ``recomputed`` returns;
-    for v, p g (fma P V, chain for each element of v);
-    for q or k, g v (fma P V, chain P), sum(g o) (mul R V, add R V, one row_chain a row), their difference
-    (sub P), times p and the scale (mul 2 P), then one product each (fma P K, chain for each element of
-    q or k).
-    With all three wanted that is five products to forward's two.
+    The probabilities are made again (``again``), then one product for each wanted gradient, and two more
+    things for q or k: g v, and the sum of g o in each row. With all three wanted that is five products to
+    forward's two.
 
     Attributes:
         query_axis: as in the forward op, as are key_axis, head_axis, mask and scale.
@@ -49,10 +45,7 @@ class FusedAttentionGrad(GradientOp):
     scale: Expr = S.One
     slots: tuple[int, ...] = (Q, K, V)
 
-    @property
-    def kind(self) -> str:
-        """Attention."""
-        return "attention"
+    kind: ClassVar[str] = "attention"
 
     def contracted(self) -> frozenset[str]:
         """Return the primitives of the products."""

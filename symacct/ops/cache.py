@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from symacct.algebra.symbols import as_expr
 from symacct.errors import RuleError
@@ -30,10 +30,7 @@ class Cached(Op):
     axis: str
     name: str
 
-    @property
-    def kind(self) -> str:
-        """A cache update."""
-        return "cache"
+    kind: ClassVar[str] = "cache"
 
     @property
     def alias(self) -> bool:

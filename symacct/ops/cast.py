@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from symacct.algebra.symbols import as_expr
 from symacct.errors import RuleError
@@ -30,10 +30,7 @@ class Cast(Op):
 
     dtype: str
 
-    @property
-    def kind(self) -> str:
-        """A cast."""
-        return "cast"
+    kind: ClassVar[str] = "cast"
 
     def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
         """Return the tensor in the new dtype."""

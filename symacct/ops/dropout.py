@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from sympy import Rational
 
@@ -43,10 +43,7 @@ class Dropout(Op):
         """Refuse a rate that leaves nothing, or is no probability."""
         require_rate(self.rate)
 
-    @property
-    def kind(self) -> str:
-        """Dropout."""
-        return "dropout"
+    kind: ClassVar[str] = "dropout"
 
     def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
         """Return a tensor like the input, and its mask."""
@@ -104,10 +101,7 @@ class DropoutGrad(Op):
         """Refuse what dropout refuses."""
         require_rate(self.rate)
 
-    @property
-    def kind(self) -> str:
-        """Dropout."""
-        return "dropout"
+    kind: ClassVar[str] = "dropout"
 
     def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
         """Return a tensor like the cotangent."""

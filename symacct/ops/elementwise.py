@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from sympy import sqrt
 
@@ -60,10 +60,7 @@ class Elementwise(Op):
         """The row of the table."""
         return ROWS[self.function]
 
-    @property
-    def kind(self) -> str:
-        """Elementwise."""
-        return "elementwise"
+    kind: ClassVar[str] = "elementwise"
 
     @property
     def whole(self) -> str:

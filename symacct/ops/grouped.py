@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from sympy import Min
 
@@ -61,10 +61,7 @@ class GroupedMatmul(Op):
     in_axis: str
     choice_axis: str
 
-    @property
-    def kind(self) -> str:
-        """A contraction."""
-        return "contraction"
+    kind: ClassVar[str] = "contraction"
 
     def _out_axis(self, weights: Tensor) -> str:
         rest = [axis for axis in weights.axes if axis not in (self.expert_axis, self.in_axis)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from sympy import Expr, Integer
 
@@ -42,10 +42,7 @@ class GroupedWeightGrad(GradientOp):
     experts: Expr
     axes: tuple[str, ...]
 
-    @property
-    def kind(self) -> str:
-        """A contraction."""
-        return "contraction"
+    kind: ClassVar[str] = "contraction"
 
     def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
         """Return the weights' axes."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from symacct.errors import GraphError, RuleError
 from symacct.op import Example, Op
@@ -32,10 +32,7 @@ class Embedding(Op):
     '[B=2, S=3, D=4]'
     """
 
-    @property
-    def kind(self) -> str:
-        """A lookup."""
-        return "lookup"
+    kind: ClassVar[str] = "lookup"
 
     @property
     def chosen(self) -> frozenset[int]:
@@ -114,10 +111,7 @@ class EmbeddingGrad(GradientOp):
     axis: str
     count: Expr
 
-    @property
-    def kind(self) -> str:
-        """A lookup."""
-        return "lookup"
+    kind: ClassVar[str] = "lookup"
 
     def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
         """Return the table's axes."""

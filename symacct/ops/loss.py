@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from symacct.algebra.symbols import as_expr
 from symacct.errors import RuleError
@@ -35,9 +35,8 @@ class CrossEntropy(Op):
     """The mean over all rows of the negative log-probability of each row's target.
 
     Inputs: logits, and targets of dtype index with the logits' other axes. Outputs: the loss, a scalar,
-    and the log-probabilities that backward reads. Counts, for n logits in r rows: log-softmax (max n,
-    sub 2 n, exp n, add n, log r, two chains a row), one gather a row, then the mean and its sign (add r,
-    one chain, one div, one neg). Torch keeps the log-probabilities, the targets and a scalar.
+    and the log-probabilities that backward reads. Torch keeps the log-probabilities, the targets and a
+    scalar.
 
     >>> CrossEntropy("V").infer(sized(B=2, V=5), sized("index", B=2))[0].axes
     ()
@@ -45,10 +44,7 @@ class CrossEntropy(Op):
 
     axis: str
 
-    @property
-    def kind(self) -> str:
-        """A loss."""
-        return "loss"
+    kind: ClassVar[str] = "loss"
 
     def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
         """Return a scalar, and log-probabilities shaped like the logits."""
@@ -115,17 +111,13 @@ class CrossEntropy(Op):
 class CrossEntropyGrad(GradientOp):
     """Backward of cross-entropy: (exp(l) - onehot(t)) (g / r), from the log-probabilities l and targets t.
 
-    Inputs: log-probabilities, targets, and the cotangent of the loss, a scalar. Counts, for n logits in r
-    rows: exp n, one off at each row's target (sub n against the one-hot row, cast from booleans), scale
-    (mul n), and one division for g / r.
+    Inputs: log-probabilities, targets, and the cotangent of the loss, a scalar. The one-hot rows are cast
+    from booleans.
     """
 
     axis: str
 
-    @property
-    def kind(self) -> str:
-        """A loss."""
-        return "loss"
+    kind: ClassVar[str] = "loss"
 
     def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
         """Return the axes of the log-probabilities."""

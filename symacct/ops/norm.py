@@ -36,10 +36,7 @@ class Norm(Op):
     axis: str
     weight: bool = True
 
-    @property
-    def kind(self) -> str:
-        """A norm."""
-        return "norm"
+    kind: ClassVar[str] = "norm"
 
     @property
     def bias(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from symacct.op import Example
 from symacct.ops.gradient import GradientOp
@@ -26,10 +26,7 @@ class OfNorm(GradientOp):
     axis: str
     centred: bool
 
-    @property
-    def kind(self) -> str:
-        """A norm."""
-        return "norm"
+    kind: ClassVar[str] = "norm"
 
     def require(self, what: str, g: Tensor, x: Tensor) -> None:
         """Refuse a cotangent that does not fit x.

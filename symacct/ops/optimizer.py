@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from sympy import ceiling
 
@@ -197,10 +197,7 @@ class Update(Op):
         if self.rule not in RULES:
             raise unknown("optimizer", self.rule, RULES)
 
-    @property
-    def kind(self) -> str:
-        """An optimizer."""
-        return "optimizer"
+    kind: ClassVar[str] = "optimizer"
 
     def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
         """Return the new parameter and states."""

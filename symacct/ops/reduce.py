@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from symacct.algebra.normal import product, same
 from symacct.algebra.symbols import as_expr
@@ -56,10 +56,7 @@ class Reduce(Op):
                 got=" ".join(self.axes) or "none",
             )
 
-    @property
-    def kind(self) -> str:
-        """A reduction."""
-        return "reduction"
+    kind: ClassVar[str] = "reduction"
 
     def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
         """Return the tensor without the axes, and the index of a maximum."""

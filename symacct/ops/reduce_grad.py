@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from symacct.algebra.symbols import as_expr
 from symacct.errors import RuleError
@@ -29,10 +29,7 @@ class MeanGrad(Op):
 
     count: Expr
 
-    @property
-    def kind(self) -> str:
-        """A reduction's gradient."""
-        return "reduction"
+    kind: ClassVar[str] = "reduction"
 
     def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
         """Return a tensor like the cotangent."""
@@ -73,10 +70,7 @@ class MaxGrad(Op):
     into: tuple[str, ...]
     dims: tuple[Expr, ...]
 
-    @property
-    def kind(self) -> str:
-        """A reduction's gradient."""
-        return "reduction"
+    kind: ClassVar[str] = "reduction"
 
     def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
         """Return the tensor that the maximum read."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from symacct.algebra.normal import normal, same
 from symacct.errors import GraphError, RuleError, SizeError
@@ -26,9 +26,8 @@ class Rotary(Op):
     """``x * cos + half(x) * sin``, where half(x) is (-x2, x1) for the two halves x1, x2 of an axis.
 
     Inputs: x, and two tables whose first axis is the position and whose second is the feature; the tables'
-    axes may have other names (S for queries and keys alike) but the sizes must agree. Counts, for n
-    elements: mul 2 n, neg n / 2, add n. The backward turns the other way: it reads the tables and nothing
-    that forward made.
+    axes may have other names (S for queries and keys alike) but the sizes must agree. The
+    backward turns the other way: it reads the tables and nothing that forward made.
 
     Attributes:
         axis: the features, an even number of them.
@@ -40,10 +39,7 @@ class Rotary(Op):
     positions: str
     inverse: bool = False
 
-    @property
-    def kind(self) -> str:
-        """A rotary embedding."""
-        return "rotary"
+    kind: ClassVar[str] = "rotary"
 
     def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
         """Return the axes of x."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from sympy import Expr, Integer
 
@@ -44,10 +44,7 @@ class TopK(Op):
     k: Expr
     out_axis: str
 
-    @property
-    def kind(self) -> str:
-        """A choice by data."""
-        return "route"
+    kind: ClassVar[str] = "route"
 
     def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
         """Return values and indices."""
@@ -117,10 +114,7 @@ class TopKGrad(GradientOp):
     count: Expr
     out_axis: str
 
-    @property
-    def kind(self) -> str:
-        """A choice by data."""
-        return "route"
+    kind: ClassVar[str] = "route"
 
     def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
         """Return the axes of the scores."""

@@ -23,10 +23,7 @@ class OverRows(Op):
 
     axis: str
 
-    @property
-    def kind(self) -> str:
-        """A softmax."""
-        return "softmax"
+    kind: ClassVar[str] = "softmax"
 
     def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
         """Return the axes of the scores, and their mask."""
@@ -44,10 +41,7 @@ class OverRowsGrad(GradientOp):
 
     axis: str
 
-    @property
-    def kind(self) -> str:
-        """A softmax."""
-        return "softmax"
+    kind: ClassVar[str] = "softmax"
 
     def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
         """Return the axes of the result, and its mask."""

@@ -7,7 +7,7 @@ slow memory sees is the sum of the loads and stores.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from sympy import Expr, Integer, S
 
@@ -41,10 +41,7 @@ class Load(Op):
     block: Expr
     index: Expr
 
-    @property
-    def kind(self) -> str:
-        """A copy."""
-        return "copy"
+    kind: ClassVar[str] = "copy"
 
     def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
         """Return the tensor with the block's size on the axis."""
@@ -95,10 +92,7 @@ class Store(Op):
     axis: str
     index: Expr
 
-    @property
-    def kind(self) -> str:
-        """A copy."""
-        return "copy"
+    kind: ClassVar[str] = "copy"
 
     def infer(self, *ins: Tensor) -> tuple[Tensor, ...]:
         """Return the whole tensor's axes."""

@@ -51,7 +51,7 @@ class AgainRun(ForwardRun):
 
     def _run_again(self, segment: Segment, one: Instance, base: Marks, *, saving: bool) -> None:
         """Run an op again; what stands in a segment inside this one saves nothing."""
-        self.at = dict(one.at)
+        self.at = one.at
         key = id(one.marks)
         if key not in self.turns:
             self.turns[key] = (*base, *again_in(one.marks[segment.depth :], base, segment))

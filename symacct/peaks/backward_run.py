@@ -36,7 +36,6 @@ class BackwardRun(AgainRun):
         marks = self.marks
         self.buffers: dict[int, Storage] = {}
         self.waiting: dict[int, Value] = {}
-        self.likes: dict[str, Tensor] = {}
         self.strided: set[int] = set()
         self.pending: dict[int, tuple[Value, Storage]] = {}
         for name in sorted(self.held) if self.choices.hold_output else ():
@@ -52,7 +51,7 @@ class BackwardRun(AgainRun):
                 if turns != self.marks:
                     self._turn(turns, one.at)
                 before, self.marks = one.marks, turns
-            self.at = dict(one.at)
+            self.at = one.at
             self.back(one)
         self.marks, self.at = marks, {}
         self.drop(self.tape, {})
@@ -132,7 +131,7 @@ class BackwardRun(AgainRun):
         vjp = self.vjp(one)
         local: dict[str, Storage] = {COTANGENT: g}
         clones = {COTANGENT} if id(one.outs[0]) in self.strided else set[str]()
-        names = {name: f"gradient of {one.node.ins[slot]}" for slot, name in vjp.results.items()}
+        tensors = self._made(one)
         for node in vjp.nodes:
             reads = [local[name] if name in local else one.storage(name) for name in node.ins]
             made = []
@@ -141,8 +140,7 @@ class BackwardRun(AgainRun):
                     local[name] = reads[0]
                     clones |= {name} if strided(node.op) or node.ins[0] in clones else set()
                 else:
-                    tensor = replace(vjp.made[name], name=names.get(name, f"within {one.node.label}"))
-                    local[name] = self.new(tensor, "gradient")
+                    local[name] = self.new(tensors[name], "gradient")
                     made.append(local[name])
             if not node.op.alias:
                 mine = [storage for storage in reads if storage.kind == "gradient"]
@@ -155,6 +153,18 @@ class BackwardRun(AgainRun):
         else:
             self.act(one.node.label, "backward", end, runs=False)
         return results
+
+    def _made(self, one: Instance) -> Mapping[str, Tensor]:
+        """Return what a derivative makes, under names that say what it is."""
+        key = (one.node.label, one.wanted)
+        if key not in self.known.made:
+            vjp = self.vjp(one)
+            names = {name: f"gradient of {one.node.ins[slot]}" for slot, name in vjp.results.items()}
+            self.known.made[key] = {
+                name: replace(tensor, name=names.get(name, f"within {one.node.label}"))
+                for name, tensor in vjp.made.items()
+            }
+        return self.known.made[key]
 
     def _hand_on(self, one: Instance, found: Mapping[int, tuple[Storage, bool]]) -> None:
         """Hand cotangents to the inputs of a node: sums out of place, then gradients that are complete.
@@ -194,9 +204,9 @@ class BackwardRun(AgainRun):
     def new_like(self, value: Value, kind: str) -> Storage:
         """Return a storage for the cotangent of a value, with the iterations of the value."""
         name = value.tensor.name
-        if name not in self.likes:
-            self.likes[name] = replace(value.tensor, name=f"gradient of {name}", role="gradient")
-        return Storage(self.likes[name], kind, value.storage.at)
+        if name not in self.known.likes:
+            self.known.likes[name] = replace(value.tensor, name=f"gradient of {name}", role="gradient")
+        return Storage(self.known.likes[name], kind, value.storage.at)
 
     def _settle(self) -> None:
         """Say which gradients of leaves live on."""

@@ -11,7 +11,7 @@ from functools import cached_property, reduce
 from math import gcd
 from typing import TYPE_CHECKING
 
-from sympy import divisors
+from sympy import Add, Mul, divisors
 
 from symacct.algebra.condition import Condition, merge
 from symacct.algebra.evaluate import evaluate, substitute
@@ -19,6 +19,7 @@ from symacct.algebra.maxima import Contest
 from symacct.algebra.normal import normal, total
 from symacct.algebra.sparse import Poly, Ring, plus, product, put_in
 from symacct.algebra.symbols import as_expr
+from symacct.algebra.tables import from_number
 from symacct.errors import RuleError
 from symacct.nodes import Graph, Repeat, walk
 from symacct.peaks.folding import Event, Items, loops
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from sympy import Expr, Symbol
 
+    from symacct.algebra.sparse import Powers
     from symacct.peaks.folding import Size
     from symacct.peaks.forms import Form
     from symacct.peaks.shaping import Shape
@@ -310,13 +312,22 @@ class Course:
         """Return a candidate as a formula in the sizes of the graph."""
         return self.restored(self.ring.expr(poly))
 
-    def formulas(self, weigh: Callable[[Size], Fraction]) -> tuple[Expr, ...]:
-        """Return the candidates as formulas in the sizes of the graph.
+    def formulas(self, weigh: Callable[[Size], Fraction], beside: Expr) -> tuple[Expr, ...]:
+        """Return the candidates as formulas in the sizes of the graph, with what the peak stands on.
 
         Raises:
             RuleError: what depends on the iteration rises and falls again.
         """
-        return tuple(self.restored(self.plain.expr(poly)) for poly in self.largest(weigh))
+        known: dict[Powers, Expr] = {}
+
+        def meant(powers: Powers) -> Expr:
+            if powers not in known:
+                known[powers] = self.restored(self.plain.monomial(powers))
+            return known[powers]
+
+        polys = (self.plain.shifted(poly, -1) for poly in self.largest(weigh))
+        terms = ((Mul(from_number(c), meant(powers)) for powers, c in poly.items()) for poly in polys)
+        return tuple(normal(Add(*each, beside)) for each in terms)
 
     def restored(self, expr: Expr) -> Expr:
         """Return a formula with what symbols stand for put back."""

@@ -150,11 +150,16 @@ class _Events:
                 action.phase,
                 action.runs,
                 tuple(self.size(s, action.marks, action.at) for s in action.makes),
-                tuple(sorted((self.size(s, action.marks, action.at) for s in ends.get(at, ())), key=_order)),
+                self.dying(ends.get(at, ()), action),
                 self.index(action),
             )
             for at, action in enumerate(self.schedule.actions)
         ]
+
+    def dying(self, storages: Sequence[Storage], action: Action) -> tuple[Size, ...]:
+        """Return the sizes of what dies after a step, in an order of their own."""
+        found = [self.size(storage, action.marks, action.at) for storage in storages]
+        return tuple(found if len(found) < 2 else sorted(found, key=_order))
 
     def index(self, action: Action) -> tuple[tuple[str, Expr], ...]:
         """Return where an op that runs again stands, if anything depends on that."""
@@ -303,26 +308,33 @@ class _Fold:
 
 def _bound(item: Event | Loop, name: str, value: Expr | int) -> Event | Loop:
     """Return an item with the turn of a loop around it put in."""
-    known = {name: as_expr(value)}
     if isinstance(item, Event):
+        if not item.index and not any(name in names(size) for size in (*item.makes, *item.drops)):
+            return item
+        known = {name: as_expr(value)}
         makes = tuple(_bound_size(size, known) for size in item.makes)
         drops = tuple(_bound_size(size, known) for size in item.drops)
         index = tuple((own, normal(substitute(at, known))) for own, at in item.index)
-        same = all(a is b for a, b in zip((*makes, *drops), (*item.makes, *item.drops), strict=True))
-        return item if same and not index else replace(item, makes=makes, drops=drops, index=index)
+        return replace(item, makes=makes, drops=drops, index=index)
     return Loop(
         item.name,
-        normal(substitute(item.count, known)),
+        substitute(item.count, {name: as_expr(value)}),
         tuple(tuple(_bound(one, name, value) for one in items) for items in item.first),
         tuple(_bound(one, name, value) for one in item.body),
         tuple(tuple(_bound(one, name, value) for one in items) for items in item.last),
     )
 
 
+@lru_cache(maxsize=1 << 13)
+def names(size: Size) -> frozenset[str]:
+    """Return the names that the elements of a size depend on."""
+    return frozenset(free.name for free in size.elements.free_symbols)
+
+
 def _bound_size(size: Size, known: Mapping[str, Expr]) -> Size:
-    if not any(free.name in known for free in size.elements.free_symbols):
+    if names(size).isdisjoint(known):
         return size
-    elements = normal(substitute(size.elements, known))
+    elements = substitute(size.elements, known)
     return Size(elements, size.dtype, size.kind, size.saved, size.name)
 
 

@@ -8,20 +8,28 @@ unfolded and compared, step by step, with what the interpreter does there.
 from __future__ import annotations
 
 from collections import Counter, deque
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product, zip_longest
 from math import prod
 from typing import TYPE_CHECKING
 
 from symacct.algebra.evaluate import evaluate, substitute
-from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr
 from symacct.errors import RuleError
-from symacct.peaks.folding import Event, Items, folded, loops, unfolded, written
+from symacct.peaks.folding import Event, Items, folded, loops, names, unfolded, written
 from symacct.peaks.induction import Settled, settled, zone_of
 from symacct.peaks.placement import placed
-from symacct.peaks.schedule import Schedule, scheduled, turn_symbol
-from symacct.peaks.shaping import completed, derived_counts, reaching, small_counts, varies
+from symacct.peaks.schedule import Known, Schedule, scheduled, turn_symbol
+from symacct.peaks.shaping import (
+    completed,
+    derived_counts,
+    growing,
+    reaching,
+    small_counts,
+    thick,
+    turning,
+    varies,
+)
 from symacct.peaks.timeline import choices_of
 
 if TYPE_CHECKING:
@@ -31,7 +39,7 @@ if TYPE_CHECKING:
 
     from symacct.peaks.folding import Size
     from symacct.peaks.shaping import Shape
-    from symacct.peaks.steps import Choices
+    from symacct.peaks.steps import Choices, Marks
     from symacct.policy import Checkpoint, Policy
 
 MOST_TURNS = 400
@@ -92,12 +100,19 @@ _KNOWN: deque[tuple[tuple[Shape, Checkpoint, Choices], Form]] = deque(maxlen=MOS
 """Forms that were found last: number formats and optimizers change bytes, not the schedule."""
 
 
+def forget() -> None:
+    """Forget the forms that were found, so that each is derived anew."""
+    _KNOWN.clear()
+
+
 @dataclass(frozen=True, slots=True)
 class Former:
     """Finds the form of a graph's schedule under a policy."""
 
     shape: Shape
     policy: Policy
+    known: Known = field(default_factory=Known)
+    """What runs have worked out that holds for the others too."""
 
     def form(self) -> Form:
         """Return the form of the schedule.
@@ -115,7 +130,7 @@ class Former:
 
     def _folded(self) -> Form:
         """Run at counts large enough for a turn in the middle of every loop, and fold there."""
-        counts = small_counts(self.shape)
+        counts = thick(self.shape, small_counts(self.shape))
         middle = VARYING if varies(self.shape.graph) else 1
         while True:
             schedule = self.run(counts)
@@ -125,7 +140,10 @@ class Former:
             counts = self._raised(counts, schedule, found)
         forward, whole = folded(self.shape.graph, schedule, self.shape.cuts, counts, found.zones)
         form = Form(forward, whole, counts, schedule.inputs, len(schedule.actions), {})
-        return replace(form, least=_Lower(self, form, found, _from(schedule, found)).least())
+        lower = _Lower(self, form, found, _from(schedule, found))
+        if turning(self.shape.graph) and not lower.holds_at(_unlike(self.shape, counts)):
+            raise self._no_form([repeat.count for repeat in turning(self.shape.graph)], counts)
+        return replace(form, least=lower.least())
 
     def _raised(self, counts: dict[str, int], schedule: Schedule, found: Settled) -> dict[str, int]:
         """Return larger counts, those that a loop was too short for.
@@ -135,22 +153,24 @@ class Former:
         """
         raised = dict(counts)
         for count, least in found.short:
-            for one in count.free_symbols:
-                if (old := counts.get(one.name)) is not None:
-                    wanted = old + max(2, old // 3) if least is None else least
-                    raised[one.name] = max(raised[one.name], wanted)
+            for name in growing(count, counts):
+                wanted = counts[name] + max(2, counts[name] // 3) if least is None else least
+                raised[name] = max(raised[name], wanted)
         made = derived_counts(self.shape, raised)
         most = max((turns for name, turns in raised.items() if name not in made), default=0)
-        raised = reaching(self.shape, raised)
+        raised = thick(self.shape, reaching(self.shape, raised))
         if raised == counts or most > MOST_TURNS or len(schedule.actions) > MOST_ACTIONS:
-            raise RuleError(
-                f"the schedule of graph {self.shape.graph.name} has no one form for every count",
-                where=", ".join(sorted({str(self.shape.back.get(str(c), c)) for c, _ in found.short})),
-                expected="turns of a loop after which what lives on from turn to turn stays the same",
-                got=f"none within {max(counts.values())} turns",
-                fix="bind the counts of its repeats",
-            )
+            raise self._no_form([count for count, _ in found.short], counts)
         return raised
+
+    def _no_form(self, counts: Iterable[Expr], at: Mapping[str, int]) -> RuleError:
+        return RuleError(
+            f"the schedule of graph {self.shape.graph.name} has no one form for every count",
+            where=", ".join(sorted({str(self.shape.back.get(str(count), count)) for count in counts})),
+            expected="turns of a loop after which what lives on from turn to turn stays the same",
+            got=f"none within {max(at.values())} turns",
+            fix="bind the counts of its repeats",
+        )
 
     def run(self, counts: Mapping[str, int]) -> Schedule:
         """Return the schedule at integer counts."""
@@ -158,7 +178,7 @@ class Former:
         placement = placed(shape.graph, self.policy.checkpoint, shape.cuts)
         policy = replace(self.policy, accumulate=shape.micro)
         micro = int(evaluate(shape.micro, counts))
-        return scheduled(shape.graph, shape.outputs, placement, choices_of(policy, micro), counts)
+        return scheduled(shape.graph, shape.outputs, placement, choices_of(policy, micro), counts, self.known)
 
 
 class _Lower:
@@ -178,13 +198,18 @@ class _Lower:
         hopeful = _hopeful(self.form.whole)
         ones = sorted(hopeful, key=str)
         sure = {one: min(top, max(self.sure.get(one, top), hopeful[one])) for one, top in self.tops.items()}
-        if sure != self.tops and self._agrees(ones, tuple(sure[one] for one in ones)):
-            self.tops = sure  # a second run, at other counts, says the same
+        if sure != self.tops and any(self._seen_at(ones, counts) for counts in (hopeful, sure)):
+            self.tops = sure
         found = [self.tops[one] for one in ones]
         for at, one in enumerate(ones) if few(ones, self.former.shape) else ():
             while found[at] > hopeful[one] and self._holds(ones, found, at):
                 found[at] -= 1
         return dict(zip(ones, found, strict=True))
+
+    def _seen_at(self, ones: Sequence[Symbol], counts: Mapping[Symbol, int]) -> bool:
+        """Say whether a second run, at other counts, agrees with the form."""
+        values = tuple(counts[one] for one in ones)
+        return self._agrees(ones, values) and values in self.known
 
     def _holds(self, ones: Sequence[Symbol], found: Sequence[int], at: int) -> bool:
         """Say whether the form holds for one count less, whatever smaller ones the others have."""
@@ -209,6 +234,10 @@ class _Lower:
             self.known[values] = self._settles(schedule, small) and self._same(schedule, counts)
         return self.known[values]
 
+    def holds_at(self, counts: Mapping[str, int]) -> bool:
+        """Say whether the form is what the interpreter does at some other counts."""
+        return self._same(self.former.run(counts), counts)
+
     def _settles(self, schedule: Schedule, small: set[Symbol]) -> bool:
         """Say whether each loop that is long enough has, in the middle, the turn that the form repeats."""
         found = settled(schedule, self.middle)
@@ -221,17 +250,27 @@ class _Lower:
 
     def _same(self, schedule: Schedule, counts: Mapping[str, int]) -> bool:
         """Compare the steps of a form and of a schedule: labels, what they make, and what dies after them."""
+        try:
+            return self._steps(schedule, counts)
+        except RuleError:  # a loop has fewer turns than the form sets apart
+            return False
+
+    def _steps(self, schedule: Schedule, counts: Mapping[str, int]) -> bool:
         shape = self.former.shape
         known = {name: as_expr(value) for name, value in counts.items()}
         there = written(shape.graph, schedule, shape.cuts, counts)
         actions = iter(schedule.actions)
         for mine, real in zip_longest(unfolded(self.form.whole, known), there):
-            if mine is None or real is None:
-                return False
-            turns = {turn_symbol(m.loop).name: as_expr(m.turn) for m in next(actions).marks}
-            if not _alike(mine[0], mine[1], real, {**known, **turns}):
+            if mine is None or real is None or not _alike(mine[0], mine[1], real, next(actions).marks, known):
                 return False
         return True
+
+
+def _unlike(shape: Shape, counts: Mapping[str, int]) -> dict[str, int]:
+    """Return counts that are each larger by another number."""
+    return thick(
+        shape, completed(shape, {name: counts[name] + at for at, name in enumerate(sorted(counts), 1)})
+    )
 
 
 def _from(schedule: Schedule, found: Settled) -> dict[Symbol, int]:
@@ -273,19 +312,23 @@ def _hopeful(items: Items) -> dict[Symbol, int]:
     return found
 
 
-def _alike(mine: Event, at: Mapping[str, Expr], real: Event, there: Mapping[str, Expr]) -> bool:
+def _alike(
+    mine: Event, at: Mapping[str, Expr], real: Event, marks: Marks, counts: Mapping[str, Expr]
+) -> bool:
     """Say whether two steps are the same at integer counts and turns; what dies together has no order."""
     if (mine.label, mine.phase, mine.runs) != (real.label, real.phase, real.runs):
         return False
-    if (mine.makes, mine.drops) == (real.makes, real.drops) and at == there:
+    sizes = (*mine.makes, *mine.drops), (*real.makes, *real.drops)
+    steady = all(names(size).isdisjoint(at) for each in sizes for size in each)
+    if steady and (mine.makes, mine.drops) == (real.makes, real.drops):
         return True
+    there = {**counts, **{turn_symbol(m.loop).name: as_expr(m.turn) for m in marks}}
     makes = [[_seen(size, known) for size in one.makes] for one, known in ((mine, at), (real, there))]
     drops = [Counter(_seen(size, known) for size in one.drops) for one, known in ((mine, at), (real, there))]
     return makes[0] == makes[1] and drops[0] == drops[1]
 
 
 def _seen(size: Size, known: Mapping[str, Expr]) -> tuple[Expr, str, str, bool]:
-    free = size.elements.free_symbols
-    bound = {s.name: known[s.name] for s in free if s.name in known}
-    elements = normal(substitute(size.elements, bound)) if bound else size.elements
+    bound = {name: known[name] for name in names(size) if name in known}
+    elements = substitute(size.elements, bound) if bound else size.elements
     return elements, size.dtype, size.kind, size.saved

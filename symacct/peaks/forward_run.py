@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from symacct.algebra.evaluate import evaluate, substitute
@@ -36,6 +36,16 @@ if TYPE_CHECKING:
     from symacct.tensor import Tensor
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is worked out once for runs of one graph under the same choices, by op and wanted inputs."""
+
+    vjps: dict[tuple[str, frozenset[int]], Vjp] = field(default_factory=dict)
+    reads: dict[tuple[str, frozenset[int]], tuple[str, ...]] = field(default_factory=dict)
+    made: dict[tuple[str, frozenset[int]], Mapping[str, Tensor]] = field(default_factory=dict)
+    likes: dict[str, Tensor] = field(default_factory=dict)
+
+
 class ForwardRun:
     """The state of one run of the interpreter, and its forward pass."""
 
@@ -46,6 +56,7 @@ class ForwardRun:
         placement: Placement,
         choices: Choices,
         counts: Mapping[str, int],
+        known: Known | None = None,
     ) -> None:
         self.graph = graph
         self.held = frozenset(held)
@@ -58,8 +69,7 @@ class ForwardRun:
         self.wanted = set(graph.trainable)
         if choices.input_grad:
             self.wanted |= {name for name in graph.inputs if graph.tensors[name].floating}
-        self.vjps: dict[tuple[str, frozenset[int]], Vjp] = {}
-        self.reads: dict[tuple[str, frozenset[int]], tuple[str, ...]] = {}
+        self.known = Known() if known is None else known
         self.actions: list[Action] = []
         self.storages: list[Storage] = []
         self.leaves: dict[tuple[str, tuple[int, ...]], Value] = {}
@@ -68,6 +78,7 @@ class ForwardRun:
         self.read_inputs: dict[str, None] = {}
         self.backward_from = -1
         self.began = 0
+        self.places: tuple[Mapping[str, int], dict[tuple[str, ...], tuple[int, ...]]] = {}, {}
         self._restart()
 
     def _restart(self) -> None:
@@ -75,7 +86,7 @@ class ForwardRun:
         self.values: dict[tuple[str, tuple[int, ...]], Value] = {}
         self.tape: list[Instance] = []
         self.marks: Marks = ()
-        self.at: dict[str, int] = {}
+        self.at: Mapping[str, int] = {}  # another one for each turn
         self.around: dict[str, Expr] = {}
         self.open: tuple[Repeat, ...] = ()
         self.segment: Segment | None = None
@@ -100,7 +111,7 @@ class ForwardRun:
         """Add a step, and note that it is the last reader so far."""
         at = len(self.actions)
         made = tuple(makes)
-        self.actions.append(Action(label, phase, self.marks, made, runs, dict(self.at)))
+        self.actions.append(Action(label, phase, self.marks, made, runs, self.at))
         for storage in reads:
             storage.last = at
         for storage in made:
@@ -108,16 +119,27 @@ class ForwardRun:
             self.storages.append(storage)
         return at
 
+    def where(self, path: tuple[str, ...]) -> tuple[int, ...]:
+        """Return the iteration of each repeat of a path."""
+        if not path:
+            return ()
+        if self.places[0] is not self.at:
+            self.places = self.at, {}
+        found = self.places[1].get(path)
+        if found is None:
+            found = self.places[1][path] = tuple(self.at[name] for name in path)
+        return found
+
     def new(self, tensor: Tensor, kind: str) -> Storage:
         """Return a storage that is made here."""
-        return Storage(tensor, kind, tuple(self.at[name] for name in tensor.path))
+        return Storage(tensor, kind, self.where(tensor.path))
 
     # ---- forward ----
 
     def get(self, name: str) -> Value:
         """Return the value of a tensor here."""
         tensor = self.graph.tensors[name]
-        key = (name, tuple(self.at[repeat] for repeat in tensor.path))
+        key = (name, self.where(tensor.path))
         if key in self.values:
             return self.values[key]
         if key not in self.leaves:
@@ -129,7 +151,7 @@ class ForwardRun:
     def put(self, name: str, value: Value) -> None:
         """Say which value a tensor is here."""
         tensor = self.graph.tensors[name]
-        self.values[name, tuple(self.at[repeat] for repeat in tensor.path)] = value
+        self.values[name, self.where(tensor.path)] = value
 
     def forward(self, nodes: Sequence[Step_]) -> None:
         """Run nodes in order; those of a region together are a segment."""
@@ -219,7 +241,7 @@ class ForwardRun:
             outs.append(Value(tensor, storage, need and slot == 0, len(self.actions)))
             self.put(tensor.name, outs[-1])
         wanted = frozenset(slot for slot, value in enumerate(ins) if value.need)
-        one = Instance(node, ins, tuple(outs), self.marks, dict(self.at), self.segment, need, wanted)
+        one = Instance(node, ins, tuple(outs), self.marks, self.at, self.segment, need, wanted)
         one.extra = self.extras(one, "value") if need and self.segment is None else []
         made = [v.storage for v in one.made]
         self.act(node.label, "forward", (v.storage for v in ins), [*made, *one.extra], runs=not node.op.alias)
@@ -253,9 +275,9 @@ class ForwardRun:
     def reads_of(self, one: Instance) -> tuple[str, ...]:
         """Return the names of the forward tensors that the backward of a node wants kept."""
         key = (one.node.label, one.wanted)
-        if key not in self.reads:
-            self.reads[key] = self._reads_of(one)
-        return self.reads[key]
+        if key not in self.known.reads:
+            self.known.reads[key] = self._reads_of(one)
+        return self.known.reads[key]
 
     def _reads_of(self, one: Instance) -> tuple[str, ...]:
         kept = self.torch_keeps(one)
@@ -271,9 +293,9 @@ class ForwardRun:
     def vjp(self, one: Instance) -> Vjp:
         """Return the derivative of a node, worked out once for each set of wanted inputs."""
         key = (one.node.label, one.wanted)
-        if key not in self.vjps:
-            self.vjps[key] = vjp_of(self.graph.tensors, one.node, one.wanted)
-        return self.vjps[key]
+        if key not in self.known.vjps:
+            self.known.vjps[key] = vjp_of(self.graph.tensors, one.node, one.wanted)
+        return self.known.vjps[key]
 
     def repeat(self, repeat: Repeat) -> None:
         """Run a repeat, cut into segments where it is an outermost one and the policy says so."""
@@ -300,7 +322,7 @@ class ForwardRun:
                 self._close()
                 shorter = self._shorter((repeat.name,))
                 self._open(Segment(len(marks), before=list(self.past or ()), shorter=shorter))
-            self.at[repeat.name] = i
+            self.at = {**self.at, repeat.name: i}
             self.open = (*opened, repeat)
             self.around[repeat.index.name] = as_expr(i)
             for c, value in zip(repeat.carry, carried, strict=True):
@@ -310,7 +332,7 @@ class ForwardRun:
         if hi > lo:
             self._pass(marks, (), {**self.at, repeat.name: hi}, carried)
         self.marks, self.open = marks, opened
-        self.at.pop(repeat.name, None)
+        self.at = {name: turn for name, turn in self.at.items() if name != repeat.name}
         self.around.pop(repeat.index.name, None)
         if (cut is not None and not layered) or nothing:
             self._close()

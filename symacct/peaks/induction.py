@@ -135,6 +135,7 @@ class _Search:
         self.ages: Counter[str] = Counter()
         self.starts: Counter[str] = Counter()  # turns near an end that are seen from outside the loop
         self.ends: Counter[str] = Counter()
+        self._note(_stops(self.marks))
 
     def found(self) -> Settled:
         """Return zones, and the counts that are too small."""
@@ -178,18 +179,25 @@ class _Search:
         if not turning:
             yield mark.count, None if unsettled else least
         elif widened is None:
-            yield from ((m.count, None) for m in turning)
+            own = mark.count.free_symbols - {turn_symbol(m.loop) for m in outer}
+            yield from ((count, None) for count in ([mark.count] if own else [m.count for m in turning]))
         else:
             for name, first, last in widened:
                 zones[name] = Zone(max(zones[name].first, first), max(zones[name].last, last))
 
     def _zone(self, name: str) -> Zone:
-        """Return the turns of a loop that are apart; what runs again may stop early in its last turn."""
+        """Return the turns of a loop that are apart.
+
+        What runs again may stop before its last turn; what it keeps to its end dies where it stops.
+        """
         loop = name.removesuffix(AGAIN)
         again = name.endswith((AGAIN, SEGMENTS))  # the last may stop early, or be shorter
-        first = max(self.settles[loop], self.frames[loop] + self.ages[loop], self.starts[loop])
+        first = max(self.settles[loop], self.frames[loop] + self.ages[loop])
         unlike = max(self.unwinds[loop], 1) if name.endswith(AGAIN) else self.unlike[loop]
-        return Zone(first, max(self.unwinds[loop], unlike + self.ages[loop], self.ends[loop], int(again)))
+        last = max(self.unwinds[loop], unlike + self.ages[loop], int(again))
+        return Zone(
+            max(first, self.starts[loop], self.starts[name]), max(last, self.ends[loop], self.ends[name])
+        )
 
     def _instances(self) -> Iterator[tuple[Marks, Mark, Place]]:
         """Yield every loop with a symbolic count, each time it runs, with the loops around it."""
@@ -328,6 +336,18 @@ class _Search:
         if storage.born < 0:
             return _leaf(storage, boundary, here)
         return _seen(self.positions[storage.born], self.names[id(storage)], here, storage)
+
+
+def _stops(every: Iterable[Marks]) -> Iterator[tuple[str, str, int]]:
+    """Yield how near to an end of its loop what runs again stops, each time."""
+    latest: dict[tuple[tuple[str, int], ...], Mark] = {}
+    for marks in every:
+        for k, mark in enumerate(marks):
+            if mark.loop.endswith(AGAIN):
+                key = (*((m.loop, m.turn) for m in marks[:k]), (mark.loop, -1))
+                if key not in latest or latest[key].turn < mark.turn:
+                    latest[key] = mark
+    return (_near(Place(mark.loop, mark.turn, mark.turns)) for mark in latest.values())
 
 
 def _apart(born: Position, dies: Position) -> list[tuple[str, str, int]]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from symacct.algebra.budget import spend
 from symacct.peaks.backward_run import BackwardRun
+from symacct.peaks.forward_run import Known
 from symacct.peaks.steps import Action, Choices, Mark, Marks, Schedule, Storage
 from symacct.peaks.turns import MICRO, iteration, turn_symbol
 
@@ -22,12 +23,18 @@ if TYPE_CHECKING:
     from symacct.peaks.placement import Placement
 
 __all__ = [
-    "Action", "Choices", "Mark", "Marks", "Schedule", "Storage", "iteration", "scheduled", "turn_symbol",
+    "Action", "Choices", "Known", "Mark", "Marks", "Schedule", "Storage",
+    "iteration", "scheduled", "turn_symbol",
 ]  # fmt: skip
 
 
 def scheduled(
-    graph: Graph, held: Sequence[str], placement: Placement, choices: Choices, counts: Mapping[str, int]
+    graph: Graph,
+    held: Sequence[str],
+    placement: Placement,
+    choices: Choices,
+    counts: Mapping[str, int],
+    known: Known | None = None,
 ) -> Schedule:
     """Return the schedule of a closed graph.
 
@@ -37,8 +44,9 @@ def scheduled(
         placement: which nodes are run again.
         choices: how gradients, updates and outputs live.
         counts: an integer for every size that a repeat's range depends on, and for a symbolic segment.
+        known: what other runs of the graph under these choices have worked out.
     """
-    found = Run(graph, held, placement, choices, counts).schedule()
+    found = Run(graph, held, placement, choices, counts, known).schedule()
     spend(len(found.actions))
     return found
 

@@ -15,6 +15,7 @@ from symacct.algebra.normal import is_zero, normal
 from symacct.algebra.symbols import as_expr
 from symacct.algebra.terms import read
 from symacct.errors import DisagreementError, RuleError, SizeError
+from symacct.messages import Message
 from symacct.proof.certified import certify_growth, certify_relation, certify_together
 from symacct.proof.enclosure import UndefinedError, sign_between
 from symacct.proof.growth import Regime, Trend, rays, together, trend
@@ -41,15 +42,9 @@ EXACT: Mapping[str, frozenset[int]] = {
 """The signs of left - right at which a relation holds."""
 ASYMPTOTIC = ("~", "O", "Theta")
 MORE_POINTS, LIGHT = 3000, 40
-IDENTITY = "the difference is 0 in normal form"
-ONE_SIGN = "with sizes counted from their least values all coefficients have one sign"
-A_NUMBER, OTHER_NUMBER = (
-    "the difference is a number, with that sign",
-    "the difference is a number, without that sign",
-)
-WITNESS = "a witness was found that the kernel accepts"
-ONE_BY_ONE = "the formulas of each maximum were compared, and witnesses found"
-NO_SIZES = "no sizes were found that satisfy the conditions"
+IDENTITY, ONE_SIGN = Message("same_form"), Message("one_sign")
+A_NUMBER, OTHER_NUMBER = Message("a_number"), Message("other_number")
+WITNESS, ONE_BY_ONE, NO_SIZES = Message("witness"), Message("one_by_one"), Message("no_sizes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +106,8 @@ def decide(left: Expr, relation: str, right: Expr, domain: Domain | None = None)
     tried = try_points(left, right, EXACT[relation], where)
     if tried.point is not None:
         known = names_of(normal(where.apply(left - right)))
-        reason = (
-            "the two sides differ" if relation == "=" else "it fails at a point" if known else OTHER_NUMBER
-        )
+        other = Message("fails_at_point") if known else OTHER_NUMBER
+        reason = Message("differ") if relation == "=" else other
         return Decision("refuted", reason, tried.point)
     if tried.undefined:
         return Decision("undecided", tried.undefined)
@@ -122,7 +116,7 @@ def decide(left: Expr, relation: str, right: Expr, domain: Domain | None = None)
     made = certify_relation(left, relation, right, where)
     if made is not None:
         return Decision("proved", _why(made, left, right), certificate=made)
-    return Decision("undecided", f"holds at {tried.points} points, not proved")
+    return Decision("undecided", Message("holds_at_points", points=tried.points))
 
 
 def decide_within(claimed: Expr, exact: Expr, share: Fraction, domain: Domain) -> Decision:
@@ -142,7 +136,7 @@ def decide_within(claimed: Expr, exact: Expr, share: Fraction, domain: Domain) -
         sizes = dict(tried.point.sizes)
         left, right = (_value(side, sizes) for side in (claimed, exact))
         point = Counterexample(tried.point.sizes, left, right, smallest=tried.point.smallest)
-        return Decision("refuted", f"they differ by more than {float(share):.4g} of the exact one", point)
+        return Decision("refuted", Message("differ_by_more", share=f"{float(share):.4g}"), point)
     if tried.undefined or not tried.points:
         return Decision("undecided", tried.undefined or NO_SIZES)
     for sign, relation in ((1, ">="), (-1, "<=")):
@@ -153,7 +147,7 @@ def decide_within(claimed: Expr, exact: Expr, share: Fraction, domain: Domain) -
         )
         if made is not None:
             return Decision("proved", WITNESS, certificate=made)
-    return Decision("undecided", f"holds at {tried.points} points, not proved")
+    return Decision("undecided", Message("holds_at_points", points=tried.points))
 
 
 def is_shown(left: Expr, relation: str, right: Expr, domain: Domain) -> bool:
@@ -230,7 +224,7 @@ def try_points(
         try:
             found = sign(point)
         except UndefinedError as error:
-            undefined = undefined or f"it has no value at {_at(point, shown)}: {error} is not defined there"
+            undefined = undefined or Message("no_value", at=_at(point, shown), part=str(error))
             continue
         if found is not None and found not in wanted:
             first = point
@@ -323,9 +317,10 @@ def decide_growth(
     if not ways:
         return Decision("undecided", NO_SIZES)
     limit = ratio_limit(sides[0], sides[1], regime.growing) if relation == "~" else None
-    seen, why, ray = along_rays(sides, relation, regime, ways)
+    seen, why, ray = along_rays(sides, relation, ways)
     if ray is not None:
-        return Decision("refuted", f"{why} as {grown}", limit=limit, ray=ray.describe())
+        reason = Message(why, grown=grown, powers=", ".join(regime.growing))
+        return Decision("refuted", reason, limit=limit, ray=ray.describe())
     made = certify_growth(left, relation, right, regime, rests)
     if made is not None:
         return Decision(
@@ -341,20 +336,18 @@ def seen_along(rays: int, grown: str) -> str:
     'how the formulas grow as n -> oo is not worked out'
     """
     if not rays:
-        return f"how the formulas grow as {grown} is not worked out"
-    return f"holds along {rays} rays as {grown}, not proved"
+        return Message("growth_unknown", grown=grown)
+    return Message("holds_along_rays", rays=rays, grown=grown)
 
 
-def along_rays(
-    sides: Sequence[Expr], relation: str, regime: Regime, ways: Sequence[Ray]
-) -> tuple[int, str, Ray | None]:
-    """Return along how many rays a relation is seen to hold, and why and where it first fails."""
+def along_rays(sides: Sequence[Expr], relation: str, ways: Sequence[Ray]) -> tuple[int, str, Ray | None]:
+    """Return along how many rays a relation is seen to hold, the code of why it first fails, and where."""
     seen = 0
     for ray in ways:
         left, right = (trend(ray.along(side)) for side in sides)
         if left is None or right is None:
             continue
-        why = _fails(left, relation, right, regime.growing)
+        why = _fails(left, relation, right)
         if why:
             return seen, why, ray
         seen += 1
@@ -368,27 +361,23 @@ def trends_of(sides: Sequence[Expr], ways: Sequence[Ray]) -> tuple[Trend | None,
 
 def _grown(relation: str, trends: Sequence[Trend | None], grown: str) -> str:
     if relation == "~":
-        return f"the ratio tends to 1 as {grown}"
+        return Message("ratio_to_one", grown=grown)
     left, right = trends
     falls = left is not None and right is not None and (left.factor == 0 or left.order < right.order)
-    return f"the ratio tends to 0 as {grown}" if falls else f"both grow alike as {grown}"
+    return Message("ratio_to_zero" if falls else "both_grow", grown=grown)
 
 
-def _fails(left: Trend, relation: str, right: Trend, growing: Sequence[str]) -> str:
-    """Return why a relation fails along a ray, or nothing."""
+def _fails(left: Trend, relation: str, right: Trend) -> str:
+    """Return the code of why a relation fails along a ray, or nothing."""
     if right.factor == 0 or left.factor == 0:
         both = left.factor == 0 and (right.factor == 0 or relation == "O")
-        return "" if both else "one side is 0 and the other is not"
+        return "" if both else "one_is_zero"
     if left.order > right.order:
-        return (
-            "the ratio does not tend to 1"
-            if relation == "~"
-            else f"the ratio grows like a power of {', '.join(growing)}"
-        )
+        return "ratio_not_one" if relation == "~" else "ratio_grows"
     if left.order < right.order:
-        return {"O": "", "Theta": "the ratio tends to 0"}.get(relation, "the ratio does not tend to 1")
+        return {"O": "", "Theta": "ratio_to_zero"}.get(relation, "ratio_not_one")
     apart = relation == "~" and are_apart(left.factor, right.factor)
-    return "the ratio does not tend to 1" if apart else ""
+    return "ratio_not_one" if apart else ""
 
 
 def are_apart(left: Expr, right: Expr) -> bool:

@@ -16,9 +16,10 @@ from symacct.algebra.normal import normal
 from symacct.algebra.stationary import stationary
 from symacct.algebra.symbols import symbol
 from symacct.errors import FormulaError, RuleError, SizeError
+from symacct.messages import Message
 from symacct.proof.certified import certify_minimum, certify_tending
 from symacct.proof.decide import NO_SIZES, Decision, are_apart, seen_along
-from symacct.proof.growth import rays, trend
+from symacct.proof.growth import rays, together, trend
 from symacct.proof.least import compare_least
 
 if TYPE_CHECKING:
@@ -141,11 +142,11 @@ def judge_minimum(form: str, name: str, inner: Expr, claimed: Expr, domain: Doma
     for place in places(form, name, inner, claimed, domain):
         made = certify_minimum(form, name, inner, claimed, place, domain)
         if made is not None:
-            why = f"no integer {name} gives less, and one gives that much"
+            why = Message("least_at_integer", name=name)
             if name in domain.real:
-                why = f"no real {name} gives less, and {name} = {place} gives that much"
+                why = Message("least_at_real", name=name, place=f"{name} = {place}")
             return Decision("proved", why, limit=claimed, certificate=made)
-    return Decision("undecided", f"holds at {tried.points} points, not proved")
+    return Decision("undecided", Message("holds_at_points", points=tried.points))
 
 
 def _true_minimum(form: str, name: str, inner: Expr, domain: Domain) -> Expr | None:
@@ -197,13 +198,14 @@ def judge_limit(
     _check_names(name, inner, claimed)
     sides = [regime.domain.apply(side) for side in (inner, claimed)]
     seen = 0
+    grown = together((name,))
     for ray in (ways := rays(regime, sides)):
         found = trend(ray.along(sides[0]))
         if found is None:
             continue
         seen += 1
         if found.factor != 0 and found.order > LEVEL:
-            return Decision("refuted", f"it grows without end as {name} -> oo", ray=ray.describe())
+            return Decision("refuted", Message("grows_without_end", grown=grown), ray=ray.describe())
         value = found.factor if found.order == LEVEL else Integer(0)
         try:
             goal = evaluate(sides[1], dict(ray.fixed))
@@ -212,14 +214,19 @@ def judge_limit(
         if are_apart(value, goal):
             true = _limit_of(sides[0], name)
             shown = value if true is None else true
-            return Decision("refuted", f"it tends to {shown} as {name} -> oo", limit=true, ray=ray.describe())
+            return Decision(
+                "refuted",
+                Message("tends_to", value=shown, grown=grown),
+                limit=true,
+                ray=ray.describe(),
+            )
     if not ways:
         return Decision("undecided", NO_SIZES)
     made = certify_tending(inner, claimed, regime, rests)
     if made is not None:
-        why = f"the leading term has degree 0 as {name} -> oo"
+        why = Message("degree_zero", grown=grown)
         return Decision("proved", why, limit=claimed, certificate=made)
-    return Decision("undecided", seen_along(seen, f"{name} -> oo"))
+    return Decision("undecided", seen_along(seen, grown))
 
 
 def _limit_of(inner: Expr, name: str) -> Expr | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from symacct import formats
 from symacct.errors import RuleError, SymacctError
 from symacct.formats.shown import dyadic
+from symacct.messages import Message
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -69,7 +70,7 @@ def _fact(word: str, dtype: str, given: str | None) -> Fraction:
             raise _lacks(found, "numbers of its own: they share a scale")
         result = formats.rounded_text(given, found).result
         if not result.finite:
-            what = f"{given.strip()} is no number in {found.name}"
+            what = Message("no_number", text=given.strip(), format=found.name)
             raise RuleError(what, expected=f"at most {_written(found.largest)}", got=str(result.kind))
         return result.number
     value: Fraction | None = getattr(found, word, None)
@@ -84,7 +85,8 @@ def _source(dtype: str) -> str:
 
 def _lacks(found: Element | Block, what: str) -> RuleError:
     known = [word for word in FACTS[:-1] if hasattr(found, word)]
-    return RuleError(f"{found.name} has no {what}", expected=f"one of: {', '.join(known)}", got=what)
+    said = Message("lacks", owner=found.name, what=what)
+    return RuleError(said, expected=f"one of: {', '.join(known)}", got=what)
 
 
 def _written(value: Fraction) -> str:

@@ -16,6 +16,7 @@ from symacct.algebra.factorials import expanded
 from symacct.algebra.leading import leading_term
 from symacct.algebra.normal import is_zero, normal
 from symacct.errors import FormulaError, RuleError, SizeError
+from symacct.messages import Message
 from symacct.nodes import repeat_counts
 from symacct.proof.points import Space
 
@@ -315,5 +316,4 @@ def together(growing: Sequence[str]) -> str:
     >>> together(("L",)), together(("B", "L"))
     ('L -> oo', 'B, L -> oo together, in fixed proportion')
     """
-    named = f"{', '.join(growing)} -> oo"
-    return f"{named} together, in fixed proportion" if len(growing) > 1 else named
+    return Message("grow_together" if len(growing) > 1 else "grows", sizes=tuple(growing))

@@ -58,6 +58,7 @@ class Judged:
         verdict: the whole verdict, where there is one.
         amount: for a calculation, what it comes to.
         right: what the calculation of its ``instead`` comes to, where that is the value.
+        why: what is wrong with the input, where it is refused.
     """
 
     stated: Stated
@@ -67,6 +68,7 @@ class Judged:
     verdict: Verdict | None = None
     amount: Amount | None = None
     right: Amount | None = None
+    why: str = ""
 
     @property
     def text(self) -> str:
@@ -112,7 +114,7 @@ def judge(
             return Judged(stated, "not judged", ok=True, amount=_amount(stated, stated.calc, where))
         return _calculated(stated, where) if stated.calc else _proved(stated, folder, known, where)
     except SymacctError as error:
-        return Judged(stated, "refused", stated.expect == "refused", str(error))
+        return Judged(stated, "refused", stated.expect == "refused", str(error), why=error.what)
 
 
 def _proved(stated: Stated, folder: Path, accounts: dict[object, Account], where: _On) -> Judged:

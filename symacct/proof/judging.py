@@ -18,6 +18,7 @@ from symacct.algebra.whole import is_whole
 from symacct.claims import Claim, Sides, read_claim, resolve
 from symacct.claims.sides import WHOLE
 from symacct.errors import SizeError, UsageError, unknown
+from symacct.messages import Message
 from symacct.proof.beside import place_beside, trees_beside
 from symacct.proof.conditions import Conditions, over_integers
 from symacct.proof.decide import (
@@ -179,11 +180,9 @@ class Judging:
             zero = decide(divisor * divisor, ">", as_expr(0), self.domain).point
             if zero is not None:
                 at = ", ".join(f"{name} = {size}" for name, size in zero.sizes)
-                why = f"it divides by {divisor}, which is 0 at {at}; --assume sizes without that"
+                why = Message("divides_by_zero", divisor=divisor, at=at)
                 return Decision("undecided", why)
-            return Decision(
-                "undecided", f"it divides by {divisor}, which could not be shown to be other than 0"
-            )
+            return Decision("undecided", Message("may_divide_by_zero", divisor=divisor))
         if self.claim.relation in ASYMPTOTIC:
             return None
         return next(filter(None, (self.outside(sides, *one) for one in sides.inside)), None)
@@ -199,13 +198,11 @@ class Judging:
         if is_shown(inside, relation, as_expr(0), self.domain):
             return None
         what = "logarithm" if relation == ">" else "factorial or binomial" if counted else "root"
-        return Decision(
-            "undecided", f"it takes the {what} of {inside}, which was not shown to be {relation} 0"
-        )
+        return Decision("undecided", Message("outside", what=what, inside=inside, relation=relation))
 
     def not_whole(self, inside: Expr) -> Decision:
         """Return that a factorial or a binomial is taken of what may be no integer."""
-        why = f"it takes the factorial or binomial of {inside}, which was not shown to be an integer"
+        why = Message("not_whole", inside=inside)
         return Decision("undecided", why)
 
     def is_whole(self, expr: Expr, domain: Domain) -> bool:
@@ -231,7 +228,7 @@ class Judging:
                 continue
             if (found.factor == 0 and sign != ">=") or (sign != "!=" and found.factor.is_negative):
                 at = f" where {ray.describe()}" if ray.describe() else ""
-                why = f"it has no value however large {', '.join(regime.growing)}{at}: {one} {sign} 0 fails"
+                why = Message("no_value_far", sizes=f"{', '.join(regime.growing)}{at}", part=one, sign=sign)
                 return Decision("undecided", why)
         return None
 
@@ -258,7 +255,7 @@ class Judging:
         if not tried:
             if is_zero(sides.left.expr - sides.right.expr):
                 return decide(sides.left.expr, "=", sides.right.expr, self.domain), ()
-            return Decision("refuted", "nothing is left that could grow, and the sides differ"), ()
+            return Decision("refuted", Message("nothing_grows")), ()
         return next((one for one in tried if one[0].outcome == "proved"), tried[0])
 
     def of_extremum(self, extremum: Extremum, sides: Sides, when: tuple[Condition, ...]) -> Verdict:
@@ -276,7 +273,7 @@ class Judging:
         whole = is_over_integers(name, inner, self.said) or _calls(self.claim, name, ROUNDED)
         self.said = tuple(over_integers(self.said, self.real)) if whole else self.said
         if not whole and (_calls(self.claim, name, BENT) or self.bends(name)):
-            why = f"a largest or least of several over real {name} is not judged"
+            why = Message("bends", name=name)
             return replace(made, decision=Decision("undecided", why))
         place = claimed if extremum.form == "argmin" else None
         free, notes = self.of_quantity(name, place, when, whole=whole)
@@ -305,10 +302,11 @@ class Judging:
         notes: list[str] = []
         for one in when:
             if one.kind == "divides" and name in one.names:
-                notes.append(f"{name} varies over real numbers; {one} is set aside")
+                notes.append(Message("varies_over_reals", name=name, condition=one))
             elif name in one.names and place is not None:
                 kept += [one, one.substitute({name: place})]
-                notes.append(f"{place} is one of these {name} where {one.substitute({name: place})}")
+                condition = one.substitute({name: place})
+                notes.append(Message("one_of_these", place=place, name=name, condition=condition))
             else:
                 kept.append(one)
         return kept, tuple(dict.fromkeys(notes))

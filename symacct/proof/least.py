@@ -16,6 +16,7 @@ from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr, symbol
 from symacct.algebra.terms import read
 from symacct.errors import FormulaError, RuleError, SizeError
+from symacct.messages import Message
 from symacct.proof.decide import Counterexample
 from symacct.proof.enclosure import UndefinedError, holder, sign_between, sign_of
 from symacct.proof.points import LADDER, Space, sample
@@ -56,7 +57,7 @@ def compare_least(form: str, name: str, inner: Expr, claimed: Expr, domain: Doma
     '26/3 against 8'
     """
     if any(name in {one, *names_of(value)} for one, value in domain.replaced.items()):
-        return Least(0, None, f"an equality ties {name} to other sizes")
+        return Least(0, None, Message("tied", name=name))
     inner, claimed = domain.apply(inner), domain.apply(claimed)
     apart = tuple(one for one in domain.conditions if name not in one.names)
     tied = tuple(one for one in domain.conditions if name in one.names)
@@ -151,12 +152,12 @@ class _Case:
         signs = {value: _safe(sign, {self.name: value}) for value in tried}
         less = next((value for value, found in signs.items() if found == -1), None)
         if less is not None:
-            return self.refuted(less, f"{self.name} = {less} gives less")
+            return self.refuted(less, Message("less_at", place=f"{self.name} = {less}"))
         if 0 in signs.values() or None in signs.values() or not self.never_reached():
             return Least(1 if 0 in signs.values() or self.real else 0)
         lowest = self.lowest(tried)
-        kind = "real" if self.real else "integer"
-        return self.refuted(lowest, f"no {kind} {self.name} gives so little")
+        kind = Message("real" if self.real else "integer")
+        return self.refuted(lowest, Message("not_reached", kind=kind, name=self.name))
 
     def lowest(self, tried: Sequence[Number]) -> Number:
         """Return where the formula is seen to be least; roots and logarithms are compared by intervals."""
@@ -213,19 +214,18 @@ class _Case:
         if place.is_Rational:
             exact = Fraction(int(place.p), int(place.q))
             if not self.allowed(exact):
-                return self.outside(f"{self.name} = {place} is not allowed there")
+                return self.outside(Message("not_allowed", place=f"{self.name} = {place}"))
         elif not self.real:
-            return self.outside(f"{self.name} = {place} is no integer there")
+            return self.outside(Message("not_integer", place=f"{self.name} = {place}"))
         elif not all(holder(one.substitute({self.name: place}))({}) for one in self.tied):
-            return self.outside(f"{self.name} = {place} is not allowed there")
+            return self.outside(Message("not_allowed", place=f"{self.name} = {place}"))
         if here is None:
             return Least(0)
         sign = sign_between(self.inner, here)
         for value in tried:
             if _safe(sign, {self.name: value}) == -1:
-                return self.misplaced(
-                    value, f"{self.name} = {value} gives less than {self.name} = {place} there", here
-                )
+                at, claimed = (f"{self.name} = {one}" for one in (value, place))
+                return self.misplaced(value, Message("less_than_place", place=at, claimed=claimed), here)
         return Least(1)
 
     def misplaced(self, value: Number, why: str, here: Expr) -> Least:

@@ -11,6 +11,7 @@ from symacct.algebra.evaluate import check_sizes, names_of
 from symacct.algebra.symbols import as_expr
 from symacct.build import Definition
 from symacct.errors import LimitError, SizeError
+from symacct.messages import Message
 from symacct.nodes import Graph
 from symacct.proof.beside import conditions_beside
 from symacct.proof.conditions import cut_conditions
@@ -107,7 +108,8 @@ def prove(
     find = lookup(account, facts.quantity)
     said = conditions_beside(claim, where, assume, find, facts.rates | varies)
     judged = Judging(account, claim, facts, said, grow, _values(account, claim, sizes))
-    notes = [*claim.notes, *said.notes, *(f"assuming {one}" for one in (*_equal(sizes), *said.texts))]
+    assumed = (Message("assuming", condition=one) for one in (*_equal(sizes), *said.texts))
+    notes = [*claim.notes, *said.notes, *assumed]
     as_written = text if where or facts.text != text else ""
     try:
         with within(seconds):
@@ -199,7 +201,7 @@ def _is_free(left: Expr, right: Expr, domain: Domain, growing: tuple[str, ...]) 
     try:
         regime = regimes_of(domain.stated, {}, growing, domain.real)
         ways = rays(regime, (left, right))[:FEW_RAYS]
-        return bool(ways) and along_rays((left, right), "~", regime, ways)[2] is None
+        return bool(ways) and along_rays((left, right), "~", ways)[2] is None
     except SizeError:  # nothing grows so, or a side has no real value along a ray
         return False
 

@@ -16,6 +16,7 @@ from symacct.algebra.tables import build
 from symacct.algebra.terms import fraction, read
 from symacct.claims import Claim, read_claim, resolve
 from symacct.errors import FormulaError
+from symacct.messages import Message
 from symacct.proof.certified import certify_threshold
 from symacct.proof.decide import EXACT, NO_SIZES, Decision, counterexample_at
 from symacct.proof.enclosure import UndefinedError, sign_between
@@ -35,7 +36,7 @@ WHERE = re.compile(r"(?<![\w.])where(?!\w)")
 FLIPPED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<"}
 SIGNS = {"positive": 1, "negative": -1}
 FEW_MORE = 1500
-BOTH_WAYS = "on one side of it the condition is proved, on the other its denial; the kernel accepts both"
+BOTH_WAYS = Message("both_ways")
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,11 +199,11 @@ def _decided(relation: str, left: Expr, right: Expr, threshold: Threshold, domai
         if found:
             best, least = smallest(space, lambda at: bool(differ(at)), point)
             at = counterexample_at(left, right, best, shown, (), smallest=least)
-            return Decision("refuted", "one holds and the other does not at a point", at)
+            return Decision("refuted", Message("one_holds"), at)
         seen += found is not None
     if not seen:
         return Decision("undecided", NO_SIZES)
     made = certify_threshold((left, relation, right), (name, threshold.relation, value), domain)
     if made is not None:
         return Decision("proved", BOTH_WAYS, certificate=made)
-    return Decision("undecided", f"holds at {seen} points, not proved")
+    return Decision("undecided", Message("holds_at_points", points=seen))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from symacct.algebra.normal import normal
 from symacct.evaluation.operations import TENSOR
 from symacct.evaluation.rates import Rates, ridge
 from symacct.evaluation.roofline import VERDICTS, Roofline, verdict
@@ -102,7 +103,7 @@ class Page:
     def ops(self) -> Table:
         """Return a row for each op."""
         made = self.made
-        parts = shares([one.expr for one in made.time.timings], made.time.expr)
+        parts = shares([normal(one.expr) for one in made.time.timings], made.time.expr)
         columns = (
             Column("op"),
             Column("FLOPs", right=True),

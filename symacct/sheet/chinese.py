@@ -9,7 +9,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
-from symacct.sheet.reasons import reason
+from symacct.messages import said as worded_message
 
 if TYPE_CHECKING:
     from symacct.sheet.data import Row
@@ -158,7 +158,7 @@ def notes(row: Row, style: str, lang: str) -> str:
     if lang != "zh":
         return row.notes(style)
     found = row.noted(style)
-    return "；".join(cited(one) if one == row.source else reason(one, lang) for one in found)
+    return "；".join(cited(one) if one == row.source else worded_message(one, lang) for one in found)
 
 
 __all__ = ["choice", "cited", "described", "notes", "worded"]

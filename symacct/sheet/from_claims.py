@@ -191,10 +191,10 @@ def _unjudged(found: Judged, title: str) -> Row:
 
 def _refused(found: Judged, text: str, title: str) -> Row:
     """Return the row of wrong input, as it was written: why, and how to mend it, as its judge says."""
-    why, *facts = found.detail.splitlines() or [""]
+    facts = found.detail.splitlines()[1:]
     fixes = [line.strip().removeprefix("fix").strip() for line in facts if line.startswith("  fix ")]
     row = _row(found.stated, title, (Words(text, code=True),), holds=_places(found.stated), mark="refused")
-    return replace(row, comment=why, fix=f"fix: {fixes[-1]}" if fixes else "")
+    return replace(row, comment=found.why, fix=f"fix: {fixes[-1]}" if fixes else "")
 
 
 def _places(stated: Stated) -> tuple[Cell, ...]:

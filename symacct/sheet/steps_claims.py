@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING
 
 from sympy import Add, Integer, Max, Min, Rational
 
+from symacct import messages
 from symacct.algebra.evaluate import evaluate, names_of, substitute
 from symacct.algebra.normal import is_zero, normal
-from symacct.algebra.sign import sign_on_box
-from symacct.algebra.symbols import symbol
 from symacct.errors import FormulaError, SymacctError
 from symacct.nodes import repeat_counts
 from symacct.printers import text as plain_text
-from symacct.proof.decide import ratio_limit
+from symacct.proof.growth import together
 from symacct.proof.lookup import lookup
-from symacct.proof.threshold import FLIPPED, crossing
+from symacct.proof.worked import crossing_of, holds_above, limit_of, shifted, value_at_place
 from symacct.report.amount import as_fraction
 from symacct.report.amount import shown as shown_amount
 from symacct.report.factor import factored
@@ -27,7 +26,6 @@ from symacct.sheet.chain import LONGEST, chained, proved
 from symacct.sheet.chinese import cited
 from symacct.sheet.data import Cell, Item, Math, Row, Sign, Step, Words
 from symacct.sheet.examples import example_sizes
-from symacct.sheet.reasons import reason, together
 from symacct.sheet.retold import exact, with_names_replaced, worked_in
 from symacct.sheet.statement import formula
 from symacct.sheet.steps_calculated import calculated
@@ -49,7 +47,6 @@ if TYPE_CHECKING:
 SHORT, MOST_OPERANDS, LONGEST_NUMBER, MOST_DECIMALS, PRECISE = 170, 2, 18, 6, 40
 PERCENT = Integer(100)
 HALF = Fraction(1, 2)
-NOT_POSITIVE, NOT_NEGATIVE = ("negative", "nonpositive"), ("positive", "nonnegative")
 ORDERS = frozenset({"O", "Theta"})
 
 
@@ -99,12 +96,12 @@ class _Judging:
 
     def noted(self, text: str) -> str:
         """Return how something was read, and who says so."""
-        return cited(reason(text, self.lang)) if self.lang == "zh" else text
+        return cited(messages.said(text, self.lang)) if self.lang == "zh" else text
 
     def settlement(self) -> Step:
         """Return what the claim is worth, and why."""
         mark, decision = self.row.mark, self.verdict.decision
-        why = reason(decision.reason, self.lang)
+        why = messages.said(decision.reason, self.lang)
         if mark != decision.outcome:
             why = say(f"not equal, {mark}", self.lang)
         return Step(say("verdict", self.lang, word(mark, self.lang), why))
@@ -260,27 +257,18 @@ class _Judging:
     def tends(self, limit: Expr | None) -> Iterator[Step]:
         """Yield the limit of the quotient of both sides; of the turned one where the quotient grows."""
         left, right = self.verdict.left, self.verdict.right
-        grown = together(self.verdict.growing, self.lang)
+        grown = messages.said(together(self.verdict.growing), self.lang)
         if limit is None and left is not None and right is not None:
-            limit, turned = self.limit(left, right), self.limit(right, left)
+            limit, turned = limit_of(left, right, self.verdict), limit_of(right, left, self.verdict)
             if limit is None and turned is not None and is_zero(turned):
                 yield Step(say("tends turned", self.lang, grown), self.cell(turned, unit="1"))
         if limit is not None:
             yield Step(say("tends", self.lang, grown), self.cell(limit, unit="1"))
 
-    def limit(self, above: Expr, below: Expr) -> Expr | None:
-        """Return the limit of a quotient of two sides that are no maxima; None where there is none."""
-        if above.has(Max, Min) or below.has(Max, Min):
-            return None
-        try:
-            return ratio_limit(above, below, self.verdict.growing)
-        except SymacctError:
-            return None
-
     def leading(self, way: LeadingOrder, *, limit_shown: bool) -> Iterator[Step]:
         """Yield the ratio's limit, the error, and from where on it is small."""
         if not limit_shown:
-            grown = together(way.growing, self.lang)
+            grown = messages.said(together(way.growing), self.lang)
             yield Step(say("tends", self.lang, grown), self.cell(Integer(1), unit="1"))
         if way.error != 0 and self.is_readable(way.error):
             yield Step(say("error", self.lang), self.cell(way.error, unit="1"))
@@ -293,42 +281,27 @@ class _Judging:
 
     def signed(self, gap: Expr) -> Iterator[Step]:
         """Yield a difference counted from the least sizes, where all its coefficients have one sign then."""
-        sign, _ = ("unknown", None) if gap.has(Max, Min) else sign_on_box(gap, self.verdict.box.corner)
-        if sign not in (*NOT_POSITIVE, *NOT_NEGATIVE) or not gap.is_Add:
+        moved = shifted(gap, self.verdict.box)
+        if moved is None:
             return
-        starts = {name: self.verdict.box.corner.get(name, 1) for name in names_of(gap)}
-        moved = normal(substitute(gap, {name: symbol(name) + least for name, least in starts.items()}))
-        terms = Add.make_args(moved)
-        if not all(term.as_coeff_Mul()[0].is_Rational for term in terms):
-            return
-        above = {term.as_coeff_Mul()[0] >= 0 for term in terms}
-        if len(above) > 1:
-            return
-        text = _counted_from(moved, starts, self.order)
+        text = _counted_from(moved.expr, moved.starts, self.order)
         if len(text) <= SHORT:
             signs = ("positive", "negative") if self.lang == "en" else ("正", "负")
-            said = say("shifted", self.lang, signs[0] if above == {True} else signs[1])
+            said = say("shifted", self.lang, signs[0] if moved.positive else signs[1])
             yield Step(said, (proved(text, gap, self.names, self.row.name), *self.united()))
 
     def crossing(self) -> Iterator[Step]:
         """Yield where both sides are equal, for a claim about a threshold, and what that is for integers."""
-        threshold, left, right = self.verdict.threshold, self.verdict.left, self.verdict.right
-        if threshold is None or left is None or right is None or left.has(Max, Min) or right.has(Max, Min):
+        threshold, found = self.verdict.threshold, crossing_of(self.verdict)
+        if threshold is None or found is None:
             return
-        found = threshold.crossing or crossing(left, right, threshold.name, self.verdict.box)
-        if found is None:
-            return
-        if not is_zero(substitute(left - right, {found.name: found.value})):
-            what = "the sides of a claim are not equal where they were solved to be"
-            raise FormulaError(what, where=self.row.name, expected="0", got=str(found.value)[:200])
         name = formula(found.name, self.names | {found.name})
         at = proved(plain_text(found.value, self.order), found.value, self.names, self.row.name)
         about = self.about(found.value)
         yield Step(say("crossing", self.lang, found.name), (name, Sign("="), at, *about))
-        if found.above is None:
+        holds = holds_above(self.verdict, found)
+        if holds is None:
             return
-        relation = self.verdict.claim.relation
-        holds = relation if found.above else FLIPPED[relation]
         side = say("larger" if found.above else "smaller side", self.lang)
         yield Step(say("above", self.lang, found.name, side), (name, Sign(holds), at, *about))
         claimed = threshold.value
@@ -348,10 +321,9 @@ class _Judging:
 
     def placed(self) -> Iterator[Step]:
         """Yield the least value at the place that is claimed, for a claim about where it is."""
-        extremum, left, right = self.verdict.extremum, self.verdict.left, self.verdict.right
-        if extremum is None or left is None or right is None or extremum.form != "argmin":
+        extremum, right, at = self.verdict.extremum, self.verdict.right, value_at_place(self.verdict)
+        if extremum is None or right is None or at is None:
             return
-        at = normal(substitute(left, {extremum.name: right}))
         said = say("there", self.lang, f"{extremum.name} = {plain_text(right, self.order)}")
         yield Step(said, self.cell(at, unit=str(self.unit)))
 
@@ -427,7 +399,7 @@ def first_beyond(relation: str, value: Expr) -> tuple[str, int]:
     return ">", floor(number) + 1 if relation == ">" else ceil(number)
 
 
-def _counted_from(moved: Expr, starts: dict[str, int], order: tuple[str, ...]) -> str:
+def _counted_from(moved: Expr, starts: Mapping[str, int], order: tuple[str, ...]) -> str:
     """Return a polynomial with each size written as what it is above its least value."""
     text = plain_text(moved, order)
     names = [name for name, least in starts.items() if least]
