@@ -402,6 +402,7 @@ def test_a_sum_of_thousands_of_terms():
     assert total(terms) == sympy.Add(*(28 * D**n for n in range(400)))
 
 
+@pytest.mark.long
 def test_text_does_not_depend_on_the_hash_seed():
     """Normal forms, factorings and witnesses print the same in processes with different hash seeds."""
     code = (

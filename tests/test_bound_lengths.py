@@ -20,6 +20,7 @@ def values(name, sizes, workload="train", **bound):
     return [evaluate(account[quantity].expr, sizes) for quantity in QUANTITIES]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("name", "query", "keys", "sizes"), GRAPHS)
 @pytest.mark.parametrize(("stands", "at", "length"), [(U, 6, 6), (2 * U, 3, 6), (U - 1, 7, 6)])
 def test_a_length_that_stands_for_a_formula_trains_as_its_value_does(

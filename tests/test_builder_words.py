@@ -133,6 +133,7 @@ def test_what_is_not_taken_is_named(word: str) -> None:
             words.call(word, args, named)
 
 
+@pytest.mark.few(29)
 @pytest.mark.parametrize("word", WORDS)
 def test_the_order_and_the_number_of_arguments(word: str) -> None:
     args, named = Words().calls[word]

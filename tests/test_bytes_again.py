@@ -119,6 +119,7 @@ def test_random_graphs_agree_with_enumeration(seed):
         in_order(bound, policy)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("keep", [(), ("up/matmul",), ("exp",), ("up/matmul", "tanh")])
 def test_regions_of_the_graph_itself(keep):
     """What is kept in a region is not run again, and ends no run; forward writes it."""

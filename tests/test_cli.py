@@ -135,6 +135,7 @@ def floats(data, beside=None):
             yield from floats(item, data.get("exact") if isinstance(data, dict) else None)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "words",
     [

@@ -62,7 +62,7 @@ def parameters(module) -> int:
     return sum(one.numel() for one in set(module.parameters()))
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("end", CLASSES)
 @pytest.mark.parametrize(("title", "config"), CONFIGS.values(), ids=CONFIGS)
 def test_each_class_of_a_family_has_the_parameters_of_the_public_one(title, config, end):
@@ -221,6 +221,7 @@ def test_a_text_part_has_the_head_of_the_whole():
     assert "is not read" in refused({**whole, "architectures": ["LlavaForRetrieval"]})
 
 
+@pytest.mark.few(102)
 @pytest.mark.parametrize("name", sorted(OTHER_FAMILIES))
 def test_a_known_family_is_never_another_one_misspelt(name):
     """It is said to be one that is not read, with the way on."""

@@ -143,7 +143,7 @@ def test_the_page_is_what_is_made(name):
     assert RUN.with_rows(RUN.with_flags(name, text)) == text
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @PAGES
 def test_examples_in_python(name, tmp_path, monkeypatch):
     """Sessions print what is shown; other blocks run, in the order of the page."""

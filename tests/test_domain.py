@@ -78,7 +78,7 @@ def test_points_lie_inside_and_nothing_is_called_empty_that_is_not(seed):
         assert points, seed
 
 
-@pytest.mark.few(15)
+@pytest.mark.few(7)
 @pytest.mark.parametrize("seed", range(80))
 def test_the_smallest_counterexample_is_the_smallest(seed):
     """By its sum, then in the order of names, of all sizes on the grid that fail."""

@@ -210,6 +210,7 @@ def windowed(full, windows, window, groups=8, width=128):
     }  # fmt: skip
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("length", [8192, 1024, 1000, 1])
 @pytest.mark.parametrize(("full", "windows"), [(8, 24), (1, 1), (2, 4)])
 def test_a_windowed_layer_caches_no_more_than_its_window(full, windows, length):

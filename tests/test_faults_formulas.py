@@ -434,6 +434,7 @@ BOMBS = [
 ]
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("text", BOMBS, ids=range(len(BOMBS)))
 def test_bombs_are_refused(text):
     """Power towers, huge rationals, deep nesting: sympy/sympy/issues/17609, issues/22450."""

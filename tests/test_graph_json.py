@@ -22,7 +22,7 @@ from symacct.tensor import Tensor
 SHIPPED = [entry.name for entry in (*list_graphs(), *list_models())]
 
 
-@pytest.mark.few(20)
+@pytest.mark.few(6)
 @pytest.mark.parametrize("name", SHIPPED)
 @pytest.mark.parametrize("symbolic", [False, True])
 def test_a_shipped_graph_comes_back(name, symbolic):

@@ -47,7 +47,7 @@ def small(account):
 # ---- costs ----
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", GRAPHS)
 def test_costs_on_nodes_add_up(name):
     """Exactly, as formulas, for every shipped graph; nothing is left without a node."""
@@ -106,6 +106,7 @@ def test_what_has_no_node_is_said():
 # ---- what is drawn ----
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("name", GRAPHS)
 def test_each_op_and_tensor_from_outside_has_one_box(name):
     """Ops, inputs, parameters, tables; each repeat has a frame."""
@@ -120,6 +121,7 @@ def test_each_op_and_tensor_from_outside_has_one_box(name):
     assert {frame.name for frame in part.frames} == {n.label for n in nodes if isinstance(n, Repeat)}
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", GRAPHS)
 def test_boxes_do_not_overlap_and_hold_their_text(name):
     """Boxes keep apart, in their frames and in the picture; no line is wider than its box."""
@@ -140,6 +142,7 @@ def test_boxes_do_not_overlap_and_hold_their_text(name):
         assert all(text.width <= frame.width for frame in part.frames for text in frame.texts)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", LARGE)
 def test_wires_do_not_cross_boxes(name):
     """Straight parts of the wires of data run between boxes; ends lie on boxes and frames."""
@@ -190,6 +193,7 @@ def test_a_drawing_of_many_layers():
 # ---- the file ----
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", [*LARGE, "relu", "two_layer"])
 def test_the_file_is_valid_and_the_same(name, tmp_path):
     """XML with a title and a description; drawn twice, byte for byte."""

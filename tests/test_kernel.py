@@ -936,6 +936,7 @@ BOMBS = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", BOMBS)
 def test_bombs(name):
     """Small files that ask for much work are refused, in a proof and at a point."""

@@ -336,7 +336,7 @@ PAIRS = {
 }
 
 
-@pytest.mark.few(21)
+@pytest.mark.few(10)
 @pytest.mark.parametrize("name", PAIRS)
 def test_true_beside_nearly_true(name):
     """What is true has a certificate, from its file too; what is nearly true has none."""

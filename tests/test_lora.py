@@ -136,6 +136,7 @@ def test_the_scale_is_an_op_of_its_own():
 # ---- against torch ----
 
 
+@pytest.mark.long
 def test_rewritten_graphs_run_as_derived():
     """FLOPs, saved bytes, outputs, gradients and states of rewritten graphs are those of torch."""
     pytest.importorskip("torch")

@@ -163,6 +163,7 @@ def test_an_event_that_resolves_nothing_is_not_zero():
 # ---- the step ----
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", GRAPHS)
 def test_the_flat_step_computes_the_gradients_of_autograd(name):
     account = derive(load_graph(name), precision="fp32", saves="torch")
@@ -402,7 +403,7 @@ def test_a_step_that_would_take_too_long_is_refused():
 # ---- sizes ----
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", [name for name in GRAPHS if name != "tiled_attention"])
 def test_sizes_meet_the_conditions_and_stay_short(name):
     account = derive(load_graph(name), precision="fp32")

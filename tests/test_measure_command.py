@@ -94,6 +94,7 @@ def test_markdown_has_tables(capsys):
     assert "| - | - |" in out.splitlines()[-1]
 
 
+@pytest.mark.long
 def test_what_is_saved_is_read_by_roofline(capsys, tmp_path):
     """The machine, the points and the picture; and the picture of roofline with these points."""
     folder, points = tmp_path / "machines", tmp_path / "points.csv"

@@ -132,7 +132,7 @@ CUT = ("(L/k + k)*B*D + k*D^2", "(k + 2)*B*D + (L - k)*D^2", *PLAIN[1:])
 UNEVEN = ("(ceil(L/k) + k)*B*D + (L - (ceil(L/k) - 1)*k)*D^2", *CUT[1:])
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("held", [False, True])
 @pytest.mark.parametrize(
     ("choices", "expected", "when"),

@@ -81,7 +81,7 @@ def test_a_peak_at_sizes_is_what_python_counts(seed, checkpoint, held):
     assert one.value("memory.activations") == kept.kept + inputs
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "checkpoint"),
     [
@@ -138,7 +138,7 @@ def test_running_again_costs_the_work_of_what_runs_again(seed, checkpoint):
     assert one.value("flops.model.all") == plain.value("flops.model.all")
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", SHIPPED)
 @pytest.mark.parametrize("checkpoint", ["every:k", "every:1:full", "store-nothing"])
 def test_no_formula_of_running_again_lowers_work(name, checkpoint):

@@ -68,6 +68,7 @@ REGIONS = {
 }
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("policy", REGIONS)
 @pytest.mark.parametrize("held", [False, True])
 def test_regions_of_the_chain_read_as_the_lecture_would_write_them(policy: str, held: bool) -> None:  # noqa: FBT001
@@ -133,7 +134,7 @@ CASES = [
 ]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("graph", "policy"), CASES)
 def test_regions_by_brute_force(graph: str, policy: str) -> None:
     """In its region a candidate is the largest, and every point lies in a region."""
@@ -216,6 +217,7 @@ def test_half_bytes_stay_exact() -> None:
     assert found.value.q == 2
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("choices", [{}, {"grads": "kept"}, {"hold_output": True, "checkpoint": "every:4"}])
 def test_what_would_lower_it_is_the_peak_under_that_choice(choices: dict[str, object]) -> None:
     """Each option's number is the peak that the other policy's own account gives."""

@@ -64,6 +64,7 @@ def judged(of, claim, **choices):
 # ---- the lecture's chain ----
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("quantity", "text", "optimizer"),
     [

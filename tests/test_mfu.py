@@ -184,6 +184,7 @@ def test_more_than_one_is_an_error_with_ranked_causes():
     assert (str(again), again.causes, again.value) == (str(error), error.causes, error.value)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("wrong", "ratio", "what"),
     [
@@ -313,6 +314,7 @@ NEIGHBOURS = [
 ]  # fmt: skip
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize(("wrong", "right", "what"), NEIGHBOURS)
 def test_refusals_beside_their_neighbours(symacct, wrong, right, what):
     """Each is refused in words with exit status 2; what is meant is worked out."""
@@ -329,7 +331,7 @@ def test_a_machine_is_needed(symacct):
     assert (status, err.splitlines()[0]) == (2, "utilisation is of a machine's peak")
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("rate", "machine", "noted"),
     [

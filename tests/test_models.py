@@ -213,6 +213,7 @@ def test_every_shipped_model_has_a_published_number_to_meet():
     assert all(entry.source and entry.date and entry.about for entry in list_models())
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_a_shipped_model_has_its_published_parameters(name):
     """The total, from the shipped configuration and from the public module built from it."""

@@ -69,6 +69,7 @@ def test_shipped_graphs_count_what_is_expected(name: str) -> None:
     check_graph(load(name))
 
 
+@pytest.mark.few(21)
 @pytest.mark.parametrize("seed", range(40))
 def test_random_graphs_count_what_is_expected(seed: int) -> None:
     """At symbolic sizes, forward and backward."""

@@ -80,6 +80,7 @@ def rows(*counts):
     return b.build(x)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("counts", [(5, 7), (6, 8)])
 def test_no_formula_for_lengths_that_there_are_not(counts):
     """1 or 2 alone divide both, and the formulas begin at 3."""

@@ -325,6 +325,7 @@ NEIGHBOURS = [
 ]
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(("wrong", "right", "what"), NEIGHBOURS)
 def test_refusals_beside_their_neighbours(symacct, wrong, right, what):
     """Each is refused in words with exit status 2; what is meant is planned."""

@@ -66,7 +66,7 @@ def test_six_b_d_squared_l_is_a_leading_term(run):
     assert run("prove", "deep_linear", CHAIN) == (1, CHAIN_SAID, "")
 
 
-@pytest.mark.few(10)
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     ("words", "status"),
     [
@@ -275,6 +275,7 @@ def test_quantities_of_another_graph():
         prove(relu, "flops.forward.all = flops.forward.all(gellu)")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("flag", [["--optimizer", "adamw"], ["--input-grad"], ["--attention", "exact"]])
 def test_choices_of_a_derivation_need_one(flag, capsys):
     """A flag that would change nothing is refused, for formulas alone and for files."""

@@ -25,7 +25,7 @@ def proof(text, **given):
     return found
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("bound", "plain", "outcome"),
     [

@@ -43,6 +43,7 @@ def test_what_is_too_large_is_undecided_and_says_why(claim):
     assert verdict.decision.reason
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("claim", [CHAIN, CHAIN.replace("=", "<="), CHAIN.replace("=", "~"), SCALING])
 def test_verdicts_have_certificates_with_the_rows_of_the_derivation(claim, tmp_path, run):
     """The kernel accepts what is written, and the rows add up to the total."""

@@ -164,7 +164,7 @@ def test_the_least_over_integers():
     assert divisors.decision.point.describe() == "n = 5: 6 against 5"
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("checkpoint", "claim", "outcome"),
     [

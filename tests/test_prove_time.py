@@ -31,7 +31,7 @@ def outcome(account, text, **given):
 # ---- times ----
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "text", "on", "said"),
     [

@@ -49,6 +49,7 @@ def test_the_logits_have_a_factor_of_the_vocabulary():
     assert_same(account, missing, "6*b*s*h*(V - 1)")
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("model", "gpus", "tera", "published", "exact"),
     [

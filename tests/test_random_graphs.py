@@ -14,6 +14,7 @@ from random_graphs import random_graph  # noqa: E402
 EXAMPLES = 60
 
 
+@pytest.mark.long
 @settings(max_examples=EXAMPLES, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 2**32), steps=st.integers(1, 10))
 def test_a_random_graph_derives_what_torch_counts(seed: int, steps: int) -> None:

@@ -401,6 +401,7 @@ def test_a_formula_that_cannot_be_read_stands_below_its_place(tmp_path):
 # ---- keys that are not read ----
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(
     ("config", "unread"),
     [

@@ -68,6 +68,7 @@ def test_every_quantity_has_a_meaning_and_a_place():
     assert set(placed) == known - short
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("name", GRAPHS)
 def test_parts_of_a_section_add_up_to_its_total(name):
     account = derive(load(name), optimizer="adamw")
@@ -77,6 +78,7 @@ def test_parts_of_a_section_add_up_to_its_total(name):
             assert same(sum((account[part].expr for part in parts), Integer(0)), account[group.total].expr)
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("name", GRAPHS)
 def test_terms_add_up_and_values_agree_with_a_second_derivation(name):
     account = derive(load(name))
@@ -185,6 +187,7 @@ def test_sizes_that_differ_only_in_case_are_warned_about():
     assert ("warning", "sizes B (columns) and b (rows) differ only in case") in facts
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", GRAPHS)
 def test_factored_formulas_read_back_to_the_same(name):
     account = derive(load(name))

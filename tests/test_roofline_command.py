@@ -155,6 +155,7 @@ def test_small_repeats_are_their_exact_case(run):
 # ---- what is refused ----
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     ("words", "said"),
     [

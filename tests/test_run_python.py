@@ -76,6 +76,7 @@ def test_a_document_runs_no_python(words, folder, capsys):
     assert (folder / "ran").exists() is ("other.py:net" in words)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("words", [*commands()], ids=" ".join)
 def test_it_runs_where_that_is_said(words, folder, capsys):
     """The flag allows every file that the document names."""
@@ -84,6 +85,7 @@ def test_it_runs_where_that_is_said(words, folder, capsys):
     assert "building" not in capsys.readouterr().out
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", ["graph.toml", "claims.toml", "quantity.toml", "file.toml"])
 @pytest.mark.parametrize("file", ["net.py:net", "net.py", "./net.py:net"])
 def test_a_file_that_is_named_beside_the_document_runs(name, file, folder):

@@ -26,6 +26,7 @@ def claim(text, **more):
     return Stated("one", "one", **{"claim": text, "expect": "proved", **more})
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("stated", "conditions"),
     [

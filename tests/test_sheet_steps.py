@@ -76,6 +76,7 @@ def plain(math):
 # ---- quantities of a graph ----
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", CHOICES)
 def test_charges_add_up_to_the_quantity(name):
     """Price times sizes times iterations, over all ops, is what was derived apart, for every sum of terms."""
@@ -322,6 +323,7 @@ def test_bounds_thresholds_and_calculations(told):
     assert days["in day"] == "143.9 day"
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("left", "right", "bound"),
     [

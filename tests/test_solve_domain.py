@@ -40,7 +40,7 @@ def digits():
 # ---- brute force ----
 
 
-@pytest.mark.few(12)
+@pytest.mark.few(6)
 @pytest.mark.parametrize("seed", range(40))
 def test_answers_are_those_of_brute_force(seed):
     """Random conditions with roots, logarithms, quotients, roundings and assumptions."""
@@ -59,6 +59,7 @@ def test_brute_force_sees_a_wrong_answer(monkeypatch):
 # ---- where everything is defined ----
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     ("text", "ranges"),
     [

@@ -18,6 +18,7 @@ RUNS = (("mlp", {}), ("llama", {"checkpoint": "sqrt"}), ("gpt", {"checkpoint": "
 QUANTITIES = ("flops.model", "memory.peak", "memory.transient", "intensity.step", "params")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("name", "choices"), RUNS)
 @pytest.mark.parametrize("asked", QUANTITIES)
 def test_every_way_to_put_sizes_in_gives_one_number(name, choices, asked):

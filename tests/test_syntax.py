@@ -318,6 +318,7 @@ def test_any_text_is_read_or_refused(text):
             read(text)
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     "text",
     [

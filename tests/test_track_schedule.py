@@ -78,7 +78,7 @@ def by_primitives(one: Graph, sizes: dict[str, int]) -> dict[Any, Any]:
     return dict(zip(leaves, grads, strict=True))
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", SMALL)
 def test_gradients_are_those_of_the_plain_run_for_every_plan(name: str) -> None:
     one, sizes = load(name), SMALL[name]
@@ -95,6 +95,7 @@ def test_gradients_are_those_of_the_plain_run_for_every_plan(name: str) -> None:
         assert_alike(run(one, sizes, plan, dtype="fp64").gradients, tripled, (name, plan))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", range(8))
 def test_gradients_of_random_graphs_do_not_depend_on_the_plan(seed: int) -> None:
     found = random_graph(seed)
@@ -105,6 +106,7 @@ def test_gradients_of_random_graphs_do_not_depend_on_the_plan(seed: int) -> None
         assert_alike(run(one, sizes, plan, dtype="fp64").gradients, plain.gradients, plan)
 
 
+@pytest.mark.long
 def test_peaks_of_the_graph_are_those_of_the_same_chain_written_by_hand() -> None:
     one, points = load("mlp"), 0
     for B, D in ((2, 9), (24, 4)):

@@ -61,6 +61,7 @@ def interpreted(one: Graph, sizes: dict[str, int], plan: Plan) -> int:
     return int(worst(at_sizes(one, chosen, sizes), sizes_at(one, chosen, sizes)).nbytes)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", SMALL)
 def test_the_interpreter_agrees_with_tracked_runs(name: str) -> None:
     one = load(name)

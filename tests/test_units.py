@@ -126,6 +126,7 @@ def test_words_for_numbers_are_no_units(text):
         read_unit(text)
 
 
+@pytest.mark.long
 @settings(max_examples=200)
 @given(st.text(max_size=20) | st.text("GkMBbFLOPs/*^()1 2", max_size=12))
 def test_any_text_is_read_or_refused(text):

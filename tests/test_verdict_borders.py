@@ -62,6 +62,7 @@ def test_a_binding_carries_the_size_that_varies(name):
     assert prove(None, "min_k(x + 2/k) = 2*sqrt(2)", lets=lets).outcome == "undecided"
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("claim", "outcomes"),
     [
@@ -92,7 +93,7 @@ def test_powers_and_logarithms_of_large_sizes_end_early(claim):
 PRODUCT = "*".join(f"n{i}" for i in range(300)) + " >= 1"
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize("claim", [PRODUCT, "(n + m + k + j)^20 >= n^20"])
 def test_a_search_for_a_proof_keeps_to_its_time(claim):
     """A shift of very many terms ends with the time that is given, or with the work that is allowed."""

@@ -97,6 +97,7 @@ def plain(tree):
     return tree.form, tree.name, *map(plain, tree.parts)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", range(4))
 def test_a_written_tree_is_read_as_the_same_tree(seed):
     dice = random.Random(seed)
