@@ -117,6 +117,7 @@ class Peaks:
         """Derive the candidates."""
         self.account, self.name = account, name
         self.weigh = account.weigh(saved=name == "memory.activations.peak")
+        account.candidates(name)  # which checks what is true of every peak
         course = account.course
         found = course.candidates(self.weigh)
         self.polys = found if len(found) == 1 else self._with_numbers(found)
