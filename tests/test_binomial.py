@@ -181,7 +181,7 @@ PROVED = [
 ]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("claim", PROVED)
 def test_true_claims_are_proved(claim):
     verdict = prove(None, claim)
@@ -290,6 +290,7 @@ def in_atoms(box, value, at):
     return fraction(value)
 
 
+@pytest.mark.long
 def test_every_reading_has_the_value_of_what_is_read():
     """With any anchors, on a grid past every border: k = 0, k = n, k > n, n = 0."""
     for up, right in ((0, 0), (2, 1), (3, 0), (3, 3), (1, 2)):

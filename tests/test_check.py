@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 MODELS = ("gpt2", "llama-3-8b", "mixtral-8x7b", "qwen3-8b")
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", [entry.name for entry in list_graphs()])
 def test_a_shipped_graph_passes(name: str) -> None:
     """Derived is counted, at small distinct sizes."""

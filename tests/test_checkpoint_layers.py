@@ -433,7 +433,7 @@ ALTERNATING = ["wf" * 4, ("wwf" * 3)[:8], "ffwwwww"]
 """As in gemma-2, in gemma-3 with a rest, and with the first layers of another kind as in deepseek."""
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize("kinds", ALTERNATING)
 def test_configurations_of_layers_of_two_kinds_are_checked_with_torch(kinds):
     policies = [Policy(FP32, checkpoint=checkpoint(one)) for one in ("every:1", "every:3")]

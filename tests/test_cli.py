@@ -154,7 +154,7 @@ def test_a_float_has_its_exact_text_beside_it(run, words):
         assert value == float(Fraction(exact))
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("form", ["text", "markdown", "latex", "json", "csv"])
 @pytest.mark.parametrize("workload", ["train", "forward", "prefill", "decode"])
 def test_every_workload_has_every_format(run, form, workload):

@@ -170,7 +170,7 @@ def test_policies_side_by_side(run):
         assert line in lines, line
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "graph", ["relu", "matmul", "two_layer", "attention", "swiglu", "lora", "moe", "mla"]
 )

@@ -62,7 +62,7 @@ def parameters(module) -> int:
     return sum(one.numel() for one in set(module.parameters()))
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("end", CLASSES)
 @pytest.mark.parametrize(("title", "config"), CONFIGS.values(), ids=CONFIGS)
 def test_each_class_of_a_family_has_the_parameters_of_the_public_one(title, config, end):
@@ -74,7 +74,7 @@ def test_each_class_of_a_family_has_the_parameters_of_the_public_one(title, conf
     assert set(graph.notes) == set()
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("end", CLASSES)
 @pytest.mark.parametrize("name", ["gpt2", "llama", "qwen3"])
 def test_each_class_has_the_flops_that_torch_counts(name, end):

@@ -88,6 +88,7 @@ def test_the_conditions_are_those_of_every_turn(seed):
                 assert {name: alone[name].expr for name in found} == found, sizes
 
 
+@pytest.mark.long
 def test_the_programs_try_what_they_should():
     seen = Counter()
     for seed in SEEDS:
@@ -268,7 +269,7 @@ def test_a_size_that_may_be_zero_is_a_count_and_no_more():
     assert derive(graph).value("params", {"B": 1, "D": 1, "L": 1}) == 1
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [0, 1, 6, 10])
 def test_a_graph_that_is_read_has_the_conditions_of_the_one_that_was_built(seed):
     graph, _ = built(Program(seed))

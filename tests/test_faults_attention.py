@@ -96,6 +96,7 @@ def test_a_causal_mask_allows_half_the_pairs_and_half_a_row(width, length, fused
     )
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     ("length", "window"),
     [(8192, 1024), (512, 1024), (512, 512), (513, 512), (5, 1), (7, 3), (3, 7)],

@@ -165,6 +165,7 @@ def test_fp64_reads_decimals_as_python_does():
         assert code == struct.unpack("<Q", struct.pack("<d", float(text)))[0]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", sorted(TORCH))
 def test_random_numbers_round_as_in_torch(name):
     """From fp32, within the range: beyond it torch's conversions to fp8 may saturate."""

@@ -962,6 +962,7 @@ def test_atoms_that_double_are_refused():
     refuses(sealed(said(last, "=", last), proof, hypotheses, " ".join(sizes)), "an atom is too large")
 
 
+@pytest.mark.long
 def test_many_terms_are_work():
     """A sum of very many sizes is refused before it takes long."""
     sizes = [f"x{n}" for n in range(800)]

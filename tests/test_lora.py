@@ -86,6 +86,7 @@ def test_the_counts_that_trainers_print(model, rank, on, published):
     assert derive(made).value("params.trainable", {"B": 1, "S": 8}) == published
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("rank", "published"), [(1, 4_718_592), (4, 18_874_368), (8, 37_748_736)])
 def test_gpt_3_with_queries_and_values(rank, published):
     """4.7M, 18.9M and 37.7M: Hu et al. 2021 (arXiv:2106.09685), tables 4 and 6, |Theta| = 2 L_lora d r."""

@@ -163,7 +163,7 @@ def test_an_event_that_resolves_nothing_is_not_zero():
 # ---- the step ----
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", GRAPHS)
 def test_the_flat_step_computes_the_gradients_of_autograd(name):
     account = derive(load_graph(name), precision="fp32", saves="torch")

@@ -264,6 +264,7 @@ def test_formulas_of_choices_say_what_the_policy_does():
     assert texts["bf16|adamw"] == ""  # the static formula stands
 
 
+@pytest.mark.long
 def test_rows_without_numbers_have_no_calculator(lecture):
     sheet, data = lecture
     with_one = {row["id"] for row in data["rows"]}

@@ -130,6 +130,7 @@ def test_an_output_that_is_held_to_the_end_of_its_micro_batch(policy):
     )
 
 
+@pytest.mark.long
 def test_segments_as_many_as_long_may_be_many():
     """Five carries settle in segments of more than ten layers, of which there are as many."""
     account = derive(shifting(5, chained=True), precision="fp32", checkpoint="sqrt")
@@ -157,6 +158,7 @@ def test_one_size_counts_segments_and_a_repeat_inside():
     check(account, *({"B": 3, "D": 5, "N": turns} for turns in (10, 12, 22)))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("policy", ["every:1", "every:2", "sqrt"])
 def test_one_size_counts_segments_that_are_few(policy):
     """Few segments leave no count of the repeat inside that could be raised."""
@@ -170,6 +172,7 @@ def test_one_size_counts_segments_that_are_few(policy):
     check(account, *({"B": 3, "D": 5, "N": turns} for turns in (36, 64)))
 
 
+@pytest.mark.long
 def test_an_end_that_gets_no_gradient_may_be_long():
     """Nine values move up, the last one made of the first and the third: many turns reach each of them."""
     b = Builder("net", "B D L")

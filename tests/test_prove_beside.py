@@ -179,7 +179,7 @@ def test_names_that_the_graph_gives_to_quotients(text, given, outcome):
     assert prove(load("gpt"), text, **given).outcome == outcome
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("quotient", "plain"),
     [

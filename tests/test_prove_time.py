@@ -105,6 +105,7 @@ def test_a_critical_batch_is_exact():
     )
 
 
+@pytest.mark.long
 def test_decoding():
     """A token takes the time of a pass over all sequences."""
     account = derive(load("gpt"), workload="decode")

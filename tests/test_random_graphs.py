@@ -28,6 +28,7 @@ def test_a_random_graph_derives_what_torch_counts(seed: int, steps: int) -> None
     assert not outcome.problems
 
 
+@pytest.mark.long
 def test_random_graphs_are_not_trivial() -> None:
     """Most seeds compare contractions, saved bytes and gradients, and most of them by formula."""
     outcomes = [compare(random_graph(seed)) for seed in range(20)]

@@ -208,6 +208,7 @@ def test_long_formulas_are_cut_and_what_is_cut_is_said():
 # ---- examples ----
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", ["deep_linear", "gpt", "llama", "moe", "mla", "attention"])
 def test_example_sizes_satisfy_the_conditions(name):
     account = derive(load(name))

@@ -70,6 +70,7 @@ def expected(chain: Chain) -> int:
     return max(by_rules(chain), by_rules(chain, chain.layers) if adds else 0)
 
 
+@pytest.mark.long
 def test_plain_and_segmented_peaks_are_those_of_the_formulas() -> None:
     points = 0
     for B, D in SHAPES:
@@ -94,6 +95,7 @@ def test_one_segment_is_as_good_as_none_but_for_a_held_output_of_one_layer() -> 
         assert train(Chain(B, D, 1, every=1, held=True)).peak == max(3 * X, 2 * X + W) + SCALARS
 
 
+@pytest.mark.long
 def test_every_other_choice_is_as_the_rules_say() -> None:
     points = 0
     choices: tuple[dict[str, Any], ...] = (
