@@ -18,7 +18,7 @@ from symacct.algebra.symbols import symbol
 from symacct.errors import FormulaError, RuleError, SizeError
 from symacct.proof.certified import certify_minimum, certify_tending
 from symacct.proof.decide import NO_SIZES, Decision, are_apart, seen_along
-from symacct.proof.growth import rays, trend
+from symacct.proof.growth import rays
 from symacct.proof.least import compare_least
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ def judge_limit(
     sides = [regime.domain.apply(side) for side in (inner, claimed)]
     seen = 0
     for ray in (ways := rays(regime, sides)):
-        found = trend(ray.along(sides[0]))
+        found = ray.trend(sides[0])
         if found is None:
             continue
         seen += 1
