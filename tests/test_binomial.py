@@ -215,6 +215,24 @@ def test_false_claims_are_refuted_at_the_smallest_sizes(claim, sizes):
 
 
 @pytest.mark.parametrize(
+    ("claim", "outcome"),
+    [
+        ("binomial(s + t, s) ~ s^t/t! as s -> oo", "undecided"),
+        ("s^t/t! = Theta(s^t) as s -> oo", "undecided"),
+        ("s*(t+1)! ~ s*t!*(t+1) as s -> oo", "proved"),
+        ("s/t! + 1 ~ s/t! as s -> oo", "proved"),
+        ("s*factorial(t + 2000) ~ s*factorial(t + 2000) + 1 as s -> oo", "proved"),
+        ("s*binomial(10^6*t, t) ~ s*binomial(10^6*t, t) + 1 as s -> oo", "proved"),
+        ("s*binomial(10^6*t, t) ~ 2*s*binomial(10^6*t, t) as s -> oo", "refuted"),
+        ("s*t! = O(t!) as s -> oo", "refuted"),
+    ],
+)
+def test_sizes_at_which_a_factorial_is_too_large_are_left_out(claim, outcome):
+    """Each ray has one value of t, and its factorial may have too many digits; s alone grows."""
+    assert prove(None, claim).outcome == outcome
+
+
+@pytest.mark.parametrize(
     "claim",
     [
         "binomial(n-5, 2) - binomial(n-5, 2) = 0",

@@ -18,7 +18,7 @@ from symacct.cli import main
 from symacct.convention import convention
 from symacct.errors import RuleError, SymacctError, UsageError
 from symacct.nodes import Graph, Repeat
-from symacct.peaks.binomial import again, first_part, least_times, reach, segments
+from symacct.peaks.binomial import again, first_part, least_slots, least_times, reach, segments
 from symacct.peaks.chain import Link, best_plans, segments_of
 from symacct.peaks.timeline import at_sizes
 from symacct.policy import Checkpoint, Policy, checkpoint, precision
@@ -67,6 +67,55 @@ def test_reach() -> None:
         for times in range(1, 6):
             assert least_times(reach(slots, times), slots) == times
             assert least_times(reach(slots, times) + 1, slots) == times + 1
+
+
+@pytest.mark.parametrize("slots", [1, 2, 3, 7, 500, 10**6])
+@pytest.mark.parametrize("count", [2, 17, 10**6 + 3, 10**12, 10**30])
+def test_large_counts_are_split_where_no_other_split_is_better(count: int, slots: int) -> None:
+    """What a split costs is convex in its first part: the best one is that with no better neighbour."""
+    times = least_times(count, slots)
+    assert reach(slots, times - 1) < count <= reach(slots, times)
+
+    def cost(part: int) -> int:
+        return part + again(part, slots) + (again(count - part, slots - 1) if part < count - 1 else 0)
+
+    part = first_part(count, slots)
+    assert cost(part) == again(count, slots)
+    if slots == 1:
+        assert part == count - 1
+    else:
+        assert part == count - 1 or cost(part + 1) > cost(part)
+        assert part == 1 or cost(part - 1) >= cost(part)
+
+
+def test_the_least_slots_are_those_that_trying_one_by_one_gives() -> None:
+    for count in range(1, 40):
+        for most in range(max(count - 1, 0), 200):
+            tried = next(slots for slots in range(1, 99) if fewest(count, slots)[0] <= most)
+            assert least_slots(count, most) == tried
+
+
+def test_segments_nest_as_deep_as_there_are_iterations() -> None:
+    assert list(segments(3000, 1)) == [(0, last) for last in range(2999, 0, -1)]
+
+
+@pytest.mark.parametrize(
+    ("count", "slots", "got", "fix"),
+    [
+        (1200, 1, "719400", "binomial:3,"),
+        (201, 1, "20100", "binomial:2,"),
+        (10**12, 2, "1000000000000", "every:K"),
+        (10**12, 10**4, "1000000000000", "every:K"),
+    ],
+)
+def test_what_is_too_long_to_write_out_is_refused(
+    count: int, slots: int, got: str, fix: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["memory", "mlp", "--at", f"B=8,D=4,L={count}", "--checkpoint", f"binomial:{slots}"]) == 2
+    said = capsys.readouterr().err
+    assert "too many iterations" in said
+    assert f"  got       {got}\n" in said
+    assert fix in said
 
 
 @pytest.mark.parametrize(("count", "slots"), [(1, 1), (2, 1), (9, 1), (13, 2), (20, 3), (35, 4), (60, 8)])

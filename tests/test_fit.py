@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from symacct import derive, load
+from symacct import derive, graph, load
 from symacct.account import Account
 from symacct.algebra.domain import Domain
 from symacct.algebra.evaluate import evaluate
@@ -461,3 +461,44 @@ def test_segments_that_do_not_divide_are_walked():
     assert found.asked.held.nbytes == moment.nbytes + int(account.beside("memory.peak"))
     assert found.asked.seconds is None
     assert any("last segment is shorter" in note for note in found.notes)
+
+
+# ---- a micro-batch that is a count of layers ----
+
+
+@graph({"B": "rows", "D": "features"}, tokens="B")
+def rowloop(b):
+    """One layer for each row."""
+    return b.repeat("B", lambda x: b.tanh(b.exp(x)), b.input("x", "D", grad=True))
+
+
+@pytest.mark.parametrize("text", ["none", "every:2", "every:3", "sqrt", "binomial:2", "store-nothing"])
+def test_a_batch_that_is_a_count_is_bound(text):
+    """The schedule of the bound graph, walked step by step, tells the peak; the account tells the time."""
+    box = device(10**6)
+    for size in (1, 2, 6, 7, 13):
+        bound = derive(rowloop, checkpoint=text).bind({"B": size, "D": 3})
+        walked = worst(at_sizes(bound.graph, bound.running, {}), sizes_at(bound.graph, bound.policy, {}))
+        found = fit(rowloop, box, sizes={"B": size, "D": 3}, policy=Policy(checkpoint=checkpoint(text)))
+        assert found.asked.held.nbytes == walked.nbytes + evaluate(bound.beside("memory.peak"), {})
+        assert found.asked.held.nbytes == bound.value("memory.peak")
+        assert found.fits
+        if found.asked.seconds is not None:
+            assert found.asked.seconds == evaluate(quantity(bound, box, "time.step").at({}).expr, {})
+
+
+def test_a_batch_that_is_a_count_has_no_largest_where_there_is_no_one_form():
+    def asked(text):
+        return fit(rowloop, device(10**6), sizes={"B": 6, "D": 3}, policy=Policy(checkpoint=checkpoint(text)))
+
+    assert [(one.name, one.value) for one in asked("none").limits] == [("B", (10**6 - 16) // 12)]
+    for text in ("every:2", "sqrt", "binomial:2"):
+        found = asked(text)
+        assert found.limits == ()
+        assert any(one.startswith("no largest B") for one in found.notes)
+
+
+def test_a_batch_that_is_too_large_a_count_is_refused():
+    with pytest.raises(SymacctError, match="too many iterations"):
+        fit(rowloop, device(10**6), sizes={"B": 10**12, "D": 3},
+            policy=Policy(checkpoint=checkpoint("binomial:2")))  # fmt: skip

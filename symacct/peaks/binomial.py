@@ -33,10 +33,13 @@ def least_times(count: int, slots: int) -> int:
     >>> [least_times(count, 3) for count in (1, 4, 5, 10, 11)]
     [0, 1, 2, 2, 3]
     """
-    times = 0
-    while reach(slots, times) < count:
-        times += 1
-    return times
+    low, high = -1, 1
+    while reach(slots, high) < count:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if reach(slots, middle) < count else (low, middle)
+    return high
 
 
 def again(count: int, slots: int) -> int:
@@ -54,16 +57,29 @@ def again(count: int, slots: int) -> int:
 def first_part(count: int, slots: int) -> int:
     """Return how many iterations the first segment has: the most that is best, so as to keep few states.
 
-    >>> first_part(10, 3), first_part(4, 1), first_part(4, 9)
-    (4, 3, 1)
+    One iteration more in it adds 1 and ``least_times`` of it, and takes away ``least_times`` of the rest: no
+    loss while the first is below ``least_times`` of all, and the last is not.
+
+    >>> first_part(10, 3), first_part(4, 1), first_part(4, 9), first_part(10**12, 2)
+    (4, 3, 1, 999998585787)
     """
-    if slots == 1:
-        return count - 1
-    best = again(count, slots)
-    for part in range(count - 1, 0, -1):
-        if part + again(count - part, slots - 1) + again(part, slots) == best:
-            return part
-    raise AssertionError((count, slots))
+    before = least_times(count, slots) - 1
+    return min(reach(slots, before), count - reach(slots - 1, before))
+
+
+def least_slots(count: int, most: int) -> int:
+    """Return the least number of states with which at most so many iterations run again.
+
+    ``most`` is at least ``count - 1``: of more than one iteration, all but the last run again.
+
+    >>> least_slots(1200, 20_000), again(1200, 3), again(1200, 2)
+    (3, 15615, 38000)
+    """
+    low, high = 0, max(count - 1, 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if again(count, middle) > most else (low, middle)
+    return high
 
 
 def segments(count: int, slots: int, start: int = 0) -> Iterator[Segment]:
@@ -72,8 +88,10 @@ def segments(count: int, slots: int, start: int = 0) -> Iterator[Segment]:
     >>> list(segments(4, 2))
     [(0, 2), (0, 1), (2, 3)]
     """
-    while count > 1:
-        part = first_part(count, slots)
-        yield start, start + part
-        yield from segments(part, slots, start)
-        start, count, slots = start + part, count - part, slots - 1
+    todo = [(start, count, slots)]
+    while todo:
+        first, length, places = todo.pop()
+        if length > 1:
+            part = first_part(length, places)
+            yield first, first + part
+            todo += [(first + part, length - part, places - 1), (first, part, places)]

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from symacct.algebra.evaluate import substitute
 from symacct.algebra.normal import normal
 from symacct.algebra.symbols import as_expr
-from symacct.errors import RuleError, UsageError, unknown
+from symacct.errors import LimitError, RuleError, UsageError, unknown
 from symacct.nodes import Graph, Node, Repeat, walk
-from symacct.peaks.binomial import segments
+from symacct.peaks.binomial import again, least_slots, segments
 from symacct.peaks.layers import Layered, has_layers, structure
 from symacct.policy import Checkpoint
 
@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 
 WRITTEN_OUT = ("binomial", "optimal")
 """Policies whose segments differ from iteration to iteration: all of them are written out."""
+
+MOST_TURNS = 2_000
+"""How many iterations of outermost repeats a schedule is written out for."""
+
+MOST_AGAIN = 20_000
+"""How many iterations that run again a schedule is written out for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +121,7 @@ def placed(
     Raises:
         UnknownNameError: a region or op that the graph does not have.
         UsageError: the policy wants a repeat and there is none, or segments would stand in segments.
-        RuleError: the policy wants a count that is a symbol.
+        RuleError: the policy wants a count that is a symbol, or more iterations than are written out.
     """
     own = _own(graph)
     kept = frozenset(label for remat in graph.remats for label in remat.keep)
@@ -156,16 +162,44 @@ def _binomial(graph: Graph, slots: int, sizes: Mapping[str, int]) -> Iterator[tu
 
     Raises:
         RuleError: a count is a symbol.
+        LimitError: there are too many iterations, or too many run again.
     """
+    known = {name: as_expr(size) for name, size in sizes.items()}
+    counts = {node.name: normal(substitute(node.count, known)) for node in outermost(graph)}
+    for node in outermost(graph):
+        if not counts[node.name].is_Integer:
+            raise open_count(node, f"binomial:{slots}")
+    _require_few(graph, [int(count) for count in counts.values()], slots)
     start = 0
-    for node in graph.nodes:
-        count = as_expr(1)
-        if isinstance(node, Repeat):
-            count = normal(substitute(node.count, {name: as_expr(size) for name, size in sizes.items()}))
-            if not count.is_Integer:
-                raise open_count(node, f"binomial:{slots}")
-            yield from segments(int(count), slots, start)
-        start += int(count)
+    for step in graph.nodes:
+        length = int(counts[step.name]) if isinstance(step, Repeat) else 1
+        if isinstance(step, Repeat):
+            yield from segments(length, slots, start)
+        start += length
+
+
+def _require_few(graph: Graph, counts: Sequence[int], slots: int) -> None:
+    """Refuse what has too many iterations, or runs too many of them again, to be written out."""
+    where, turns = f"checkpoint binomial:{slots}", sum(counts)
+    if turns > MOST_TURNS:
+        raise LimitError(
+            f"graph {graph.name} has too many iterations to write their segments out",
+            where=where,
+            expected=f"at most {MOST_TURNS}",
+            got=str(turns),
+            fix="take a smaller count, or every:K, which has a formula",
+        )
+    runs = sum(again(count, slots) for count in counts if count)
+    if runs > MOST_AGAIN:
+        longest = max(counts)
+        enough = least_slots(longest, MOST_AGAIN * longest // turns)
+        raise LimitError(
+            f"binomial:{slots} runs too many iterations of graph {graph.name} again to write them out",
+            where=where,
+            expected=f"at most {MOST_AGAIN} iterations that run again",
+            got=str(runs),
+            fix=f"use binomial:{enough}, which keeps more states, or take a smaller count",
+        )
 
 
 def open_count(repeat: Repeat, policy: str) -> RuleError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from symacct.account import Account, derive
@@ -151,6 +151,7 @@ class _Found:
     static: Static
     statics: tuple[Static, ...]
     unfit: list[tuple[str, str]]
+    notes: list[str] = field(default_factory=list)
 
     def result(
         self,
@@ -164,7 +165,7 @@ class _Found:
         return Fit(
             self.account, tuple(self.at.items()), self.assumed, self.batch, self.room, self.static, shown,
             asked, tuple(limits), tuple(options), tuple(short), tuple(dict.fromkeys(self.unfit)),
-            tuple(dict.fromkeys([*self.account.warnings, *notes])),
+            tuple(dict.fromkeys([*self.account.warnings, *self.notes, *notes])),
         )  # fmt: skip
 
 
@@ -262,7 +263,10 @@ def _trained(found: _Found, told: Callable[[str], None]) -> Fit:
     step = Step(once.bind(others) if others else once, found.batch, found.room, micro, count)
     asked = step.option(found.static, policy.checkpoint, micro, count, ())
     asked = relative([asked], asked)[0]
-    limits = _limits(step.peak(found.static, policy.checkpoint, count), found.room)
+    peak = step.peak(found.static, policy.checkpoint, count)
+    limits = _limits(peak, found.room)
+    if peak.alone(micro) is not None and not peak.pieces:
+        found.notes.append(f"no largest {peak.batch}: it is a count of layers, and the peak has no one form")
     if asked.fits:
         return found.result(asked, limits, (), (), _said(step, found))
     tried = _tried(step, found, told)

@@ -14,7 +14,7 @@ from symacct.account import Account
 from symacct.errors import RuleError, SymacctError
 from symacct.evaluation.timing import quantity
 from symacct.planning.entries import fraction
-from symacct.planning.fit_peak import Courses, Held, Peak, uneven
+from symacct.planning.fit_peak import Courses, Held, Peak, is_count, uneven
 from symacct.planning.fit_search import divisors, is_allowed
 
 if TYPE_CHECKING:
@@ -119,10 +119,13 @@ class Step:
         """Return the time of a step; None, with the reason kept, where it cannot be predicted."""
         account = self.of(static, checkpoint)
         try:
+            sizes = {} if self.batch is None or micro is None else {self.batch: micro}
+            if alone := is_count(account, self.batch):
+                account, sizes = account.bind(sizes), {}
             if account.recomputes and uneven(account):
                 raise RuleError("what runs again is not derived here where the last segment is shorter")
-            self.courses.of(account)
-            sizes = {} if self.batch is None or micro is None else {self.batch: micro}
+            if not alone:
+                self.courses.of(account)
             name = "time.step" if account.trains else "time.forward"
             found = quantity(account, machine, name).at(sizes).timings
             once = Fraction(0)

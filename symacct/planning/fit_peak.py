@@ -130,6 +130,7 @@ class Peak:
         self.batch = batch
         self.courses = courses
         self.offload = offload
+        self._alone: dict[int, Peak] = {}
 
     @cached_property
     def domain(self) -> Domain:
@@ -150,7 +151,12 @@ class Peak:
         """The formulas; none where the schedule has no one form, or a condition needs the micro-batch."""
         if uneven(self.account):
             return ()
-        course = self.courses.of(self.account)
+        try:
+            course = self.courses.of(self.account)
+        except RuleError:
+            if not is_count(self.account, self.batch):
+                raise
+            return ()
         try:
             polys = course.candidates(self._weigh)
             if set(course.conditions) - set(self.account.graph.conditions):
@@ -196,6 +202,8 @@ class Peak:
             return False
         if self.pieces:
             return all(rises(piece.whole, self.batch) for piece in self.pieces)
+        if is_count(self.account, self.batch):
+            return False
         dims = {normal(one.tensor.numel) for one in self.schedule.storages}
         return all(rises(dim, self.batch) for dim in dims) and all(
             rises(part, self.batch) for part in self.beside.values()
@@ -218,15 +226,26 @@ class Peak:
         """Return what is alive at a micro-batch."""
         sizes = self._sizes(size)
         if not self.pieces:
-            return self.walked(size)
+            return self.walked(size) if (alone := self.alone(size)) is None else alone.at(None)
         piece = max(self.pieces, key=lambda one: _at(one.whole, sizes))
         return _held(piece.whole, piece.parts, sizes)
 
     def _sizes(self, size: int | None) -> dict[str, int]:
         return {} if self.batch is None or size is None else {self.batch: size}
 
+    def alone(self, size: int | None) -> Peak | None:
+        """Return the peak at one micro-batch that is a count of iterations; None where it is not."""
+        if self.batch is None or size is None or not is_count(self.account, self.batch):
+            return None
+        if size not in self._alone:
+            bound = self.account.bind({self.batch: size})
+            self._alone[size] = Peak(bound, None, Courses(), offload=self.offload)
+        return self._alone[size]
+
     def walked(self, size: int | None) -> Held:
         """Return what is alive at a micro-batch, with every iteration written out."""
+        if (alone := self.alone(size)) is not None:
+            return alone.walked(None)
         account, schedule, sizes = self.account, self.schedule, self._sizes(size)
         moment = worst(schedule, sizes_at(account.graph, account.policy, sizes))
         indices = {r.name: r.index.name for r, _ in walk(account.graph.nodes) if isinstance(r, Repeat)}
@@ -237,6 +256,12 @@ class Peak:
             found[part].append(elements * as_expr(each * count))
         parts = {part: normal(total(exprs)) for part, exprs in found.items()}
         return _held(normal(total(parts.values())), parts, sizes)
+
+
+def is_count(account: Account, name: str | None) -> bool:
+    """Say whether a size is in the count of a repeat, so that a schedule is another for each of it."""
+    repeats = (one for one, _ in walk(account.graph.nodes) if isinstance(one, Repeat))
+    return any(name in names_of(one.count) for one in repeats)
 
 
 def uneven(account: Account) -> bool:

@@ -18,7 +18,7 @@ from symacct.errors import DisagreementError, RuleError, SizeError
 from symacct.messages import Message
 from symacct.proof.certified import certify_growth, certify_relation, certify_together
 from symacct.proof.enclosure import UndefinedError, sign_between
-from symacct.proof.growth import Regime, Trend, rays, together, trend
+from symacct.proof.growth import Regime, Trend, rays, together
 from symacct.proof.points import Space, sample, smallest
 
 if TYPE_CHECKING:
@@ -344,7 +344,7 @@ def along_rays(sides: Sequence[Expr], relation: str, ways: Sequence[Ray]) -> tup
     """Return along how many rays a relation is seen to hold, the code of why it first fails, and where."""
     seen = 0
     for ray in ways:
-        left, right = (trend(ray.along(side)) for side in sides)
+        left, right = (ray.trend(side) for side in sides)
         if left is None or right is None:
             continue
         why = _fails(left, relation, right)
@@ -356,7 +356,7 @@ def along_rays(sides: Sequence[Expr], relation: str, ways: Sequence[Ray]) -> tup
 
 def trends_of(sides: Sequence[Expr], ways: Sequence[Ray]) -> tuple[Trend | None, ...]:
     """Return how both sides grow along the first ray."""
-    return tuple(trend(ways[0].along(side)) for side in sides)
+    return tuple(ways[0].trend(side) for side in sides)
 
 
 def _grown(relation: str, trends: Sequence[Trend | None], grown: str) -> str:

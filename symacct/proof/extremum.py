@@ -19,7 +19,7 @@ from symacct.errors import FormulaError, RuleError, SizeError
 from symacct.messages import Message
 from symacct.proof.certified import certify_minimum, certify_tending
 from symacct.proof.decide import NO_SIZES, Decision, are_apart, seen_along
-from symacct.proof.growth import rays, together, trend
+from symacct.proof.growth import rays, together
 from symacct.proof.least import compare_least
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ def judge_limit(
     seen = 0
     grown = together((name,))
     for ray in (ways := rays(regime, sides)):
-        found = trend(ray.along(sides[0]))
+        found = ray.trend(sides[0])
         if found is None:
             continue
         seen += 1

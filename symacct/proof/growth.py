@@ -63,6 +63,16 @@ class Ray:
         values = {name: Integer(value) for name, value in self.fixed}
         return substitute(expr, values | {name: c * TIME**self.power for name, c in self.multiples})
 
+    def trend(self, expr: Expr) -> Trend | None:
+        """Return how a formula grows along the ray; None where that is not seen, or it has no value there.
+
+        A fixed size may be one whose factorial has too many digits.
+        """
+        try:
+            return trend(self.along(expr))
+        except SizeError:
+            return None
+
     def describe(self) -> str:
         """Return the ray in words."""
         fixed = [f"{name} = {value}" for name, value in self.fixed]

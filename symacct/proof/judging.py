@@ -30,7 +30,7 @@ from symacct.proof.decide import (
     is_shown,
 )
 from symacct.proof.extremum import Extremum, is_over_integers, judge_limit, judge_minimum
-from symacct.proof.growth import rays, regimes_of, trend, ways_of
+from symacct.proof.growth import rays, regimes_of, ways_of
 from symacct.proof.lookup import lookup
 from symacct.proof.rests import quantities_of, rests_of
 from symacct.proof.threshold import Written, judge_threshold
@@ -223,7 +223,7 @@ class Judging:
         open_ = [(sign, one) for sign, one in apart if sign_on_box(one, box)[0] != "positive"]
         ways = rays(regime, [sides.left.expr, sides.right.expr, *(one for _, one in open_)]) if open_ else []
         for ray, (sign, one) in product(ways, open_):
-            found = trend(ray.along(one))
+            found = ray.trend(one)
             if found is None:
                 continue
             if (found.factor == 0 and sign != ">=") or (sign != "!=" and found.factor.is_negative):
