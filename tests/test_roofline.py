@@ -50,7 +50,7 @@ def accounts(**choices):
 
 
 def shown(found, order=()):
-    return condition(found, symbol("I"), order)
+    return condition(found, order)
 
 
 # ---- laws ----

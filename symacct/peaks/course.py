@@ -101,31 +101,29 @@ def _formed(graph: Graph, policy: Policy, shape: Shape) -> Course:
                 got=str(known[short[0]]),
                 fix="bind the counts of its repeats",
             )
-    _check_lengths(course)
     return course
 
 
-def _check_lengths(course: Course) -> None:
-    """Check that an open length of segments which divides a number may be one of its divisors.
+def check_lengths(name: str, policy: Policy, conditions: Sequence[Condition]) -> None:
+    """Check that an open length of segments which divides numbers may be one of their divisors.
+
+    Args:
+        name: of the graph.
+        policy: with the length.
+        conditions: those of the formulas.
 
     Raises:
         RuleError: the formulas hold for none of them.
     """
-    each = course.policy.checkpoint.every
+    each = policy.checkpoint.every
     if each is None or not each.is_Symbol:
         return
-    over = [
-        one.right
-        for one in course.shape.conditions
-        if one.kind == "divides" and each in one.left.free_symbols
-    ]
+    mine = [c for c in conditions if c.left.free_symbols | c.right.free_symbols == {each}]
+    over = [one.right for one in mine if one.kind == "divides" and one.left == each]
     numbers = [int(one) for one in over if one.is_Integer]
-    if not numbers:
-        return
-    mine = [c for c in course.conditions if c.left.free_symbols | c.right.free_symbols == {each}]
-    if not any(all(one.holds({each.name: at}) for one in mine) for at in divisors(numbers[0])):
+    if numbers and not any(all(one.holds({each.name: at}) for one in mine) for at in divisors(numbers[0])):
         raise RuleError(
-            f"the formulas for graph {course.graph.name} hold for no {each} that divides its counts",
+            f"the formulas for graph {name} hold for no {each} that divides its counts",
             expected=", ".join(one.text for one in mine if one.kind != "divides"),
             got=f"divisors of {', '.join(map(str, numbers))}",
             fix=f"give the length: every:{gcd(*numbers)}",

@@ -10,6 +10,7 @@ from symacct.algebra.evaluate import evaluate, names_of, substitute
 from symacct.algebra.normal import total
 from symacct.errors import RuleError, unknown
 from symacct.nodes import Node, repeat_counts, walk
+from symacct.peaks.course import check_lengths
 from symacct.planning.at_sizes import checked, exact_case
 from symacct.printers import text
 from symacct.report.conditions import listed
@@ -63,9 +64,12 @@ def view(account: Account, sizes: Mapping[str, int], names: Sequence[str]) -> Vi
 
     Raises:
         SizeError: a size is out of range, or breaks a condition of the graph itself.
+        RuleError: the formulas hold for no length of segments that there may be.
     """
     found = checked(account, sizes)
     account, small = exact_case(account, found, lambda one: _conditions(one, names))
+    if account.trains:
+        check_lengths(account.graph.name, account.policy, _conditions(account, names))
     return View(account, found, small)
 
 
