@@ -16,11 +16,11 @@ from symacct.account import Account, derive
 from symacct.build import Builder
 from symacct.cli import main
 from symacct.convention import convention
-from symacct.errors import RuleError, SymacctError, UsageError
+from symacct.errors import RuleError, SizeError, SymacctError, UsageError
 from symacct.nodes import Graph, Repeat
 from symacct.peaks.binomial import again, first_part, least_slots, least_times, reach, segments
-from symacct.peaks.chain import Link, best_plans, segments_of
-from symacct.peaks.timeline import at_sizes
+from symacct.peaks.chain import Link, best_plans, least_splits, segments_of, splits
+from symacct.peaks.timeline import at_sizes, sizes_at, worst
 from symacct.policy import Checkpoint, Policy, checkpoint, precision
 
 if TYPE_CHECKING:
@@ -455,6 +455,48 @@ def test_what_is_best_for_equal_layers_is_at_least_as_good_as_binomial() -> None
         best = derive(load("mlp"), precision="fp32", checkpoint=f"optimal:{room}")
         assert best.value("memory.activations.peak", sizes) <= room
         assert best.value("flops.recompute.all", sizes) <= cost
+
+
+@pytest.mark.parametrize("name", ["mlp", "lora", "gpt", "llama"])
+@pytest.mark.parametrize("recompute", ["needed", "full"])
+def test_nothing_runs_again_where_all_fits(name: str, recompute: str) -> None:
+    """The room is what a schedule without segments keeps, walked step by step; a byte less is too little."""
+    graph = load(name).bind(SIZES[name])
+    plain = derive(graph, precision="fp32")
+    schedule = at_sizes(plain.graph, plain.running, {})
+    walked = worst(schedule, sizes_at(plain.graph, plain.policy, {}), lambda storage: storage.saved).nbytes
+    inputs = (plain.graph.tensors[one] for one in schedule.inputs)
+    room = int(walked + sum(plain.policy.nbytes(one.dtype, one.role) * int(one.numel) for one in inputs))
+    found = derive(graph, precision="fp32", checkpoint=f"optimal:{room}:{recompute}")
+    for quantity in ("memory.peak", "memory.activations", "memory.activations.peak", "bytes.step"):
+        assert found.value(quantity) == plain.value(quantity)
+    assert found.value("flops.recompute.all") == 0
+    assert found.value("memory.activations.peak") == room
+    less = derive(graph, precision="fp32", checkpoint=f"optimal:{room - 1}:{recompute}")
+    assert less.value("memory.activations.peak") < room
+    assert less.running.checkpoint.segments
+
+
+@pytest.mark.parametrize("count", [2000, 100_000, 10**12])
+def test_many_layers_run_nothing_again_or_are_refused_at_once(count: int) -> None:
+    """What enters a layer is what backward of ReLU before it reads: 2 byte for each row and feature."""
+    sizes = {"B": 8, "D": 4, "L": count}
+    room = 2 * 8 * 4 * (count + 1)
+    found = derive(load("mlp"), checkpoint=f"optimal:{room}")
+    assert found.value("memory.activations.peak", sizes) == room
+    assert found.value("flops.recompute.all", sizes) == 0
+    with pytest.raises(SizeError, match="too many steps") as raised:
+        derive(load("mlp"), checkpoint=f"optimal:{room - 1}").value("memory.peak", sizes)
+    assert raised.value.got == f"{count} steps"
+    assert f"optimal:{room}," in str(raised.value.fix)
+    assert ("binomial" in str(raised.value.fix)) == (count == 2000)
+
+
+def test_there_are_as_many_ways_to_split_as_are_told_before_the_steps_are_listed() -> None:
+    dice = Random(3)
+    for count in range(1, 12):
+        alike = [Link(8, 8, 0, 8, 8, 10, 0)] * count
+        assert least_splits(count) == splits(alike) <= splits(drawn_chain(dice, count))
 
 
 def test_skipped_values_still_fit() -> None:

@@ -100,6 +100,15 @@ def splits(links: Sequence[Link]) -> int:
     return sum(lengths.values())
 
 
+def least_splits(steps: int) -> int:
+    """Return how many ways there are at least for so many steps: parts of unlike length are unlike.
+
+    >>> least_splits(3), splits([Link(8, 8, 0, 8, 8, 10, 0)] * 3)
+    (6, 6)
+    """
+    return steps * (steps + 1) // 2
+
+
 class _Parts:
     """Names for parts of a chain, the same for parts that are alike from within."""
 

@@ -12,21 +12,25 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from sympy import Integer
+
 from symacct.algebra.evaluate import evaluate
 from symacct.errors import RuleError, SizeError
 from symacct.nodes import Graph, Node, Repeat, walk
-from symacct.peaks.chain import Link, Number, best_plans, segments_of, splits
+from symacct.peaks.chain import Link, Number, best_plans, least_splits, segments_of, splits
 from symacct.peaks.closing import closed
-from symacct.peaks.placement import placed
+from symacct.peaks.course import course_of
+from symacct.peaks.placement import MOST_TURNS, outermost, placed
 from symacct.peaks.schedule import Run
 from symacct.peaks.timeline import at_sizes, choices_of, sizes_at, worst
+from symacct.policy import Checkpoint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from symacct.peaks.chain import Point
     from symacct.peaks.steps import Instance, Storage, Value
-    from symacct.policy import Checkpoint, Policy
+    from symacct.policy import Policy
 
 MOST_SPLITS = 40_000
 """How many ways to split a part of a chain are looked at."""
@@ -49,10 +53,49 @@ def fitted(graph: Graph, policy: Policy, cost: Callable[[Instance], Fraction]) -
 
     Raises:
         RuleError: a size is open, or nothing fits: with the least that would.
-        SizeError: the graph has too many steps.
+        SizeError: the graph has too many steps, and not all fits that backward reads.
     """
     _require_bound(graph, policy)
-    return _Search(graph, replace(policy, accumulate=1), cost).found()
+    once = replace(policy, accumulate=1)
+    whole = None if graph.remats else _whole(graph, once)
+    if whole is not None and whole <= (policy.checkpoint.nbytes or 0):
+        return Checkpoint()
+    turns = sum(int(repeat.count) for repeat in outermost(graph))
+    if least_splits(turns) > MOST_SPLITS:
+        raise _too_many(graph, turns, whole)
+    return _Search(graph, once, cost).found()
+
+
+def _whole(graph: Graph, policy: Policy) -> Fraction | None:
+    """Return the peak of what is saved where nothing runs again, from its formula; None where it has none."""
+    try:
+        course = course_of(graph, replace(policy, checkpoint=Checkpoint()))
+        saved = course.formulas(course.weighed(saved=True), Integer(0))
+    except RuleError:
+        return None
+    kept = sum((_input(graph, policy, name) for name in course.inputs), start=Fraction(0))
+    values = [evaluate(one, {}) for one in saved]
+    return kept + max((Fraction(int(one.p), int(one.q)) for one in values), default=Fraction(0))
+
+
+def _input(graph: Graph, policy: Policy, name: str) -> Fraction:
+    """Return the bytes of a graph input that backward reads; 0 where the output of each op is kept alone."""
+    if policy.saves == "lecture":
+        return Fraction(0)
+    tensor = graph.tensors[name]
+    return policy.nbytes(tensor.dtype, tensor.role) * int(evaluate(tensor.numel, {}))
+
+
+def _too_many(graph: Graph, steps: int, whole: Fraction | None = None) -> SizeError:
+    """Return the error for a graph with too many steps; ``whole`` is room enough for nothing to run again."""
+    return SizeError(
+        f"graph {graph.name} has too many steps to look at all segments of them",
+        expected=f"at most {MOST_SPLITS} ways to split a part of them in two",
+        got=f"{steps} steps",
+        fix="use every:K"
+        + (" or binomial:SLOTS" if steps <= MOST_TURNS else "")
+        + ("" if whole is None else f", or optimal:{-int(-whole // 1)}, with which nothing runs again"),
+    )
 
 
 def _require_bound(graph: Graph, policy: Policy) -> None:
@@ -75,15 +118,12 @@ class _Search:
         self.results = results(graph) if policy.saves == "lecture" else None
         self.size = sizes_at(graph, policy, {})
         self.steps = tuple(_steps(graph))
+        if least_splits(len(self.steps)) > MOST_SPLITS:
+            raise _too_many(graph, len(self.steps))
         self.reader = _Reader(self, cost)
         self.links = self.reader.links()
         if splits(self.links) > MOST_SPLITS:
-            raise SizeError(
-                f"graph {graph.name} has too many unlike steps to look at all segments of them",
-                expected=f"at most {MOST_SPLITS} ways to split a part of them in two",
-                got=f"{len(self.links)} steps",
-                fix="use binomial:SLOTS or every:K",
-            )
+            raise _too_many(graph, len(self.links))
 
     def bytes_of(self, storage: Storage) -> Fraction:
         """Return the bytes of a storage, 0 for one that does not count as saved."""
@@ -154,10 +194,7 @@ class _Search:
         return most + sum((self._input(name) for name in schedule.inputs), start=Fraction(0))
 
     def _input(self, name: str) -> Fraction:
-        if self.results is not None:
-            return Fraction(0)
-        tensor = self.graph.tensors[name]
-        return self.policy.nbytes(tensor.dtype, tensor.role) * int(evaluate(tensor.numel, {}))
+        return _input(self.graph, self.policy, name)
 
 
 def _is_input(value: Value) -> bool:

@@ -15,7 +15,7 @@ from symacct.errors import SizeError
 from symacct.nodes import Graph, Repeat, walk
 from symacct.peaks.closing import closed
 from symacct.peaks.layers import structure
-from symacct.peaks.placement import Cut, outermost, placed
+from symacct.peaks.placement import MOST_TURNS, Cut, outermost, placed
 from symacct.peaks.schedule import Choices, Schedule, Storage, scheduled
 
 if TYPE_CHECKING:
@@ -30,9 +30,6 @@ GRADIENT = "parameter gradient"
 
 MOST_MICRO = 3
 """Micro-batches that are written out: from the second on, all are alike."""
-
-MOST_TURNS = 2_000
-"""How many iterations of outermost repeats a schedule is written out for."""
 
 
 class Weighed(Protocol):
