@@ -133,13 +133,14 @@ class Machine:
     def _no_peak(
         self, dtype: str, of_dtype: list[Peak], accumulate: str | None, *, sparse: bool
     ) -> RuleError:
-        wanted = str(Peak(dtype, accumulate, sparse, _NOTHING)) + ("" if sparse else ", dense")
+        peak = str(Peak(dtype, accumulate, sparse, _NOTHING))
+        wanted = peak if sparse else f"{peak}, dense"
         known = [str(peak) for peak in of_dtype] if of_dtype else self.dtypes()
         fix = None
         if of_dtype and not sparse and all(peak.sparse for peak in of_dtype):
             fix = f"{of_dtype[0].figure} is with 2:4 sparsity: no peak for dense work"
         return RuleError(
-            Message("no_peak", machine=self.name, peak=wanted),
+            Message("no_peak" if sparse else "no_dense_peak", machine=self.name, peak=peak),
             where=f"machine {self.name}",
             expected=f"one of: {', '.join(known) or 'none is known'}",
             got=wanted,
