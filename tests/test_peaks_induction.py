@@ -270,7 +270,6 @@ def turning(count, body, least):
 L, N = symbol("L"), symbol("N")
 TURNING = {
     "empty at N = 5": (lambda i: (N - 5) * (i + 1), as_expr(5)),
-    "empty at N = 4": (lambda i: (N - 4) * (i + 2), as_expr(4)),
     "empty at N = L": (lambda i: (N - L) * (i + 1), L),
     "negative below L": (lambda i: 3 * (N - i), L),
     "falling to N - L + 1": (lambda i: N - i, L),
