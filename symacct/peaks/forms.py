@@ -20,17 +20,18 @@ from symacct.peaks.folding import Event, Items, folded, loops, names, unfolded, 
 from symacct.peaks.induction import Settled, settled, zone_of
 from symacct.peaks.placement import placed
 from symacct.peaks.schedule import Known, Schedule, scheduled, turn_symbol
-from symacct.peaks.shaping import (
+from symacct.peaks.shaping import varies
+from symacct.peaks.timeline import choices_of
+from symacct.peaks.trial_counts import (
     completed,
     derived_counts,
     growing,
+    no_form,
     reaching,
     small_counts,
     thick,
     turning,
-    varies,
 )
-from symacct.peaks.timeline import choices_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -142,7 +143,7 @@ class Former:
         form = Form(forward, whole, counts, schedule.inputs, len(schedule.actions), {})
         lower = _Lower(self, form, found, _from(schedule, found))
         if turning(self.shape.graph) and not lower.holds_at(_unlike(self.shape, counts)):
-            raise self._no_form([repeat.count for repeat in turning(self.shape.graph)], counts)
+            raise no_form(self.shape, [repeat.count for repeat in turning(self.shape.graph)], counts)
         return replace(form, least=lower.least())
 
     def _raised(self, counts: dict[str, int], schedule: Schedule, found: Settled) -> dict[str, int]:
@@ -160,17 +161,8 @@ class Former:
         most = max((turns for name, turns in raised.items() if name not in made), default=0)
         raised = thick(self.shape, reaching(self.shape, raised))
         if raised == counts or most > MOST_TURNS or len(schedule.actions) > MOST_ACTIONS:
-            raise self._no_form([count for count, _ in found.short], counts)
+            raise no_form(self.shape, [count for count, _ in found.short], counts)
         return raised
-
-    def _no_form(self, counts: Iterable[Expr], at: Mapping[str, int]) -> RuleError:
-        return RuleError(
-            f"the schedule of graph {self.shape.graph.name} has no one form for every count",
-            where=", ".join(sorted({str(self.shape.back.get(str(count), count)) for count in counts})),
-            expected="turns of a loop after which what lives on from turn to turn stays the same",
-            got=f"none within {max(at.values())} turns",
-            fix="bind the counts of its repeats",
-        )
 
     def run(self, counts: Mapping[str, int]) -> Schedule:
         """Return the schedule at integer counts."""

@@ -25,7 +25,6 @@ import itertools
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from symacct.algebra.evaluate import substitute
@@ -266,11 +265,14 @@ class _Search:
         return restless
 
     def _forward(self, loop: str, group: Mapping[int, Boundary]) -> bool:
-        """Find the turn from which on what is carried is the same; at least two boundaries show it."""
+        """Find the turn from which on what is carried is the same; at least two boundaries show it.
+
+        The last one may differ: a segment that is shorter, or the end.
+        """
         order = sorted(group)
         states = [self._state(group[turn]) for turn in order]
-        for at, (one, other) in enumerate(pairwise(states)):
-            if one[0] == other[0]:
+        for at, (one, other) in enumerate(itertools.pairwise(states)):
+            if one[0] == other[0] and all(later[0] == one[0] for later in states[at + 2 : -1]):
                 self.settles[loop] = max(self.settles[loop], order[at])
                 self.frames[loop] = max(self.frames[loop], self._alike(group, order[: at + 1]))
                 self.ages[loop] = max(self.ages[loop], one[1])
